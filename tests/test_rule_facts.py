@@ -304,7 +304,7 @@ def test_dates_and_numbers_belong_to_what_happened_then(title: str, text: str, f
             "Ada Renk",
             "She bought the firm Stackwell, and Bo Ray sold the Ost Mill to Li Warren; Ida Vint left Ost.",
             [
-                "Ada Renk | bought | Stackwell",
+                "Ada Renk | bought firm | Stackwell",
                 "Bo Ray | sold | Ost Mill",
                 "Bo Ray | sold Ost Mill to | Li Warren",
                 "Ida Vint | left | Ost",

@@ -1,6 +1,6 @@
 """The graphs that are derived from the records; each is updated on access."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from langgraph_rag.concurrency.caching import thread_safe_cache
@@ -48,7 +48,8 @@ class DerivedGraphs:
     def _entities_by(self, extractor: str) -> Incremental[EntityRows, EntityGraph]:
         def fill(rows: EntityRows, ids: Sequence[str] | None) -> None:
             triples = self._records.triples
-            rows.add(triples.statements(extractor, ids), triples.namings(extractor, ids))
+            read = chain.from_iterable(map(self._records.mentions, self._pages(ids)))
+            rows.add(chain(triples.statements(extractor, ids), read), triples.namings(extractor, ids))
 
         def made(rows: EntityRows) -> EntityGraph:
             return rows.graph(self._records.ids(), self._records.triples.names.entities())
@@ -56,9 +57,11 @@ class DerivedGraphs:
         return Incremental(EntityRows, fill, made, self._logs(extractor))
 
     def _add_passages(self, rows: HierarchyRows, ids: Sequence[str] | None) -> None:
+        rows.add(chain.from_iterable(map(self._records.passages, self._pages(ids))))
+
+    def _pages(self, ids: Sequence[str] | None) -> Iterator[Sequence[str]]:
         ids = self._records.ids() if ids is None else ids
-        pages = (ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE))
-        rows.add(chain.from_iterable(map(self._records.passages, pages)))
+        return (ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE))
 
     def _hierarchy_of(self, rows: HierarchyRows) -> HierarchyGraph:
         return rows.graph(self._records.ids())

@@ -14,8 +14,8 @@ from langgraph_rag.tools.language.tokens import Tokens
 from langgraph_rag.tools.language.word_classes import ARTICLES, NOUNS, PARTICLES, tag_of
 
 _SKIPPED = frozenset(
-    "about almost approximately also then subsequently eventually later thereafter therefore thus hence however "
-    "too".split()
+    "nearly about almost approximately also then subsequently eventually later thereafter therefore thus hence "
+    "however too".split()
 )
 _REPORTS = frozenset(
     "said says say claimed claims claim believed believes believe thought thinks think alleged alleges reported "
@@ -44,6 +44,14 @@ _MOVES = frozenset(  # verbs whose object does something else
 _TELLS = _REPORTS | frozenset(
     "confirmed announced stated states revealed explained found discovered noted wrote told showed shows means "
     "decided learned realized realised declared admitted concluded".split()
+)
+_MAKES = frozenset(
+    "composed wrote directed produced designed built painted edited scored performed published restored opened".split()
+)
+_OF_OWN = frozenset("at in to with from for about on as".split())
+_KIN = frozenset(
+    "son daughter grandson granddaughter brother sister nephew niece cousin wife husband widow child descendant "
+    "pupil".split()
 )
 _BECOMES = frozenset("became become remained".split())
 _TOWNS = frozenset(  # whose name follows "of": the village of Hale
@@ -91,6 +99,7 @@ class Clauses:
         self.tokens, self.topic, self.first = Tokens(sentence), topic, first
         self.facts: list[Fact] = []
         self.subject: Subject | None = None
+        self.unlike = False  # whether it is about a relative that no pronoun for the topic can mean
         self._read()
 
     def _read(self) -> None:
@@ -101,11 +110,32 @@ class Clauses:
         ):
             return
         place = self._clause(0)
+        self._owned()
         for _ in range(_MOST_CLAUSES):
             place = None if place is None else self._next(place)
             if place is None:
                 return
             place = self._clause(place, later=True)
+
+    def _owned(self) -> None:
+        """Read "her schooling at Quist School" and "his wife Ida Vint" wherever they stand in a sentence."""
+        tokens, topic = self.tokens, self.topic
+        other = self.subject is not None and topic.title not in self.subject.heads
+        if other or any(tokens.is_(at, "neg", "modal") or tokens[at].text in _CONDITIONS for at in range(len(tokens))):
+            return
+        for at in range(1, len(tokens)):
+            word = tokens[at].text
+            owner = topic.of_pronoun(word) if word in {"his", "her", "its"} else ""
+            phrase = noun_phrase(tokens, at) if owner else None
+            if not phrase or phrase.cut or len(phrase.before.split()) > 2 or phrase.of:
+                continue
+            if phrase.kind == "name" and phrase.before.islower():
+                self.facts.append((owner, phrase.before, phrase.text))
+                continue
+            read = self._prepositional(phrase.end) if tokens[phrase.end].text in _OF_OWN else None
+            told = read[1][0] if read and phrase.kind == "noun" else None
+            if read and told and told.kind == "name" and not (told.cut or told.owned):
+                self._say(Subject((owner,)), f"{phrase.text} {read[0]}", told)
 
     # --- from clause to clause ---------------------------------------------------------------------------------------
     def _next(self, place: int) -> int | None:
@@ -157,12 +187,16 @@ class Clauses:
                 asides += opening[1]
                 continue
             if tokens.is_(place, "past", "ing", "sub", "adv", "prep"):
-                if tokens[place].text.lower() in _OPENS and not later:
+                by = tokens.is_(place, "past") and tokens[place + 1].text == "by"
+                if (by or tokens[place].text.lower() in _OPENS) and not later:
                     participle = place
                 comma = self._comma_before_subject(place)
                 if comma is None:
                     return place + 1
                 place = comma + 1
+                continue
+            if tokens.is_(place, "det", "name") and (after := self._apposed(place)):
+                place = after
                 continue
             break
         found = self._subject(place, later=later)
@@ -173,6 +207,15 @@ class Clauses:
         if participle is not None:
             self._complement(subject, tokens[participle].text.lower(), participle + 1, passive=True)
         return self._predicates(subject, self._inserts(subject, place), asides)
+
+    def _apposed(self, place: int) -> int:
+        """Return where the main clause begins after "The son of a smith, he"; 0 if this is none."""
+        tokens, phrase = self.tokens, noun_phrase(self.tokens, place)
+        if not phrase or phrase.kind != "noun" or not tokens.is_(phrase.end, "comma"):
+            return 0
+        at = phrase.end + 1
+        named = self.topic.begins(tokens.sentence, tokens[at].start)
+        return at if (tokens[at].text in {"he", "she", "it", "they"} and self._verb(at + 1)) or named else 0
 
     def _is_past_event(self, place: int) -> bool:
         """Return whether "when" or "once" begins a clause of the past, which is no condition."""
@@ -348,10 +391,10 @@ class Clauses:
             if not self._verb(end) or any(one.kind != "name" for one in phrases):
                 phrases, end = [phrase], phrase.end
             self.facts += [(head, phrase.before, one.text) for head in owner for one in phrases]
-            self.topic.meets(phrase.before)
+            self._meets(phrase.before)
             return Subject(tuple(one.text for one in phrases)), end
         noun = phrase.before if phrase.of is None and phrase.before and phrase.kind != "name" else phrase.text
-        self.topic.meets(noun)
+        self._meets(noun)
         if len(noun.split()) > 5:
             return None
         comma = tokens.is_(phrase.end, "comma")
@@ -361,6 +404,10 @@ class Clauses:
                 self.facts += [(head, noun, name.text) for head in owner]
                 return Subject((name.text,)), name.end + comma
         return Subject(owner, noun), phrase.end
+
+    def _meets(self, noun: str) -> None:
+        self.topic.meets(noun)
+        self.unlike = self.unlike or self.topic.is_unlike(noun)
 
     def _of_genitive(self, phrase: Phrase) -> tuple[Subject, int] | None:
         """Read "Karl Senn's wife", also with her name."""
@@ -385,7 +432,7 @@ class Clauses:
             if not noun:
                 return Subject((head,), phrase.text), phrase.end
             self.facts.append((head, noun, phrase.text))
-            self.topic.meets(noun)
+            self._meets(noun)
             return Subject((phrase.text,)), phrase.end
         return self._possessed((head,), replace(phrase, before=tokens.text(after, phrase.end), of=None), "")
 
@@ -395,23 +442,11 @@ class Clauses:
         definite = phrase.determiner in {"the", "this"} and phrase.of is None and phrase.before.lower() == phrase.head
         if definite and (name := topic.of_noun(phrase.head)):
             return Subject((name,)), phrase.end
+        if phrase.determiner == "the" and phrase.of is None and topic.has_part(phrase.before):
+            return self._possessed((topic.title,), phrase, phrase.before)
         first = phrase.start + (1 if phrase.determiner else 0)
         if tokens.is_(first, "name") and phrase.of is None and not phrase.cut:
-            whole = phrase.text
-            common = self._is_common(tokens[0].text) or ADJECTIVE.search(tokens[0].text.lower())
-            if first == 0 and common and not topic.is_named(whole) and tokens[0].text not in topic.names:
-                return None
-            if {"The", "A", "An", "If", "This"} & set(whole.split()):
-                return None
-            if topic.is_named(whole):
-                return Subject((topic.title,)), phrase.end
-            if phrase.head.rstrip("s") in KINDS and phrase.end - first == 2 and not phrase.head.endswith("ss"):
-                return Subject((tokens[first].text,)), phrase.end
-            return (
-                (Subject((whole,)), phrase.end)
-                if phrase.determiner in {"the", ""} and len(whole.split()) <= 5 and not phrase.head.endswith("s")
-                else None
-            )
+            return self._with_name(phrase, first)
         if phrase.of and phrase.determiner == "the" and len(phrase.before.split()) <= 3 and phrase.of.of is None:
             of = phrase.of
             owner = (
@@ -427,6 +462,25 @@ class Clauses:
                 return None
             return self._possessed((owner,), replace(phrase, of=None), "")
         return None
+
+    def _with_name(self, phrase: Phrase, first: int) -> tuple[Subject, int] | None:
+        """Read a noun phrase that begins with a name: "The Kell mill", but not "Positional parameters"."""
+        tokens, topic = self.tokens, self.topic
+        whole = phrase.text
+        common = self._is_common(tokens[0].text) or ADJECTIVE.search(tokens[0].text.lower())
+        if first == 0 and common and not topic.is_named(whole) and tokens[0].text not in topic.names:
+            return None
+        if {"The", "A", "An", "If", "This"} & set(whole.split()):
+            return None
+        if topic.is_named(whole):
+            return Subject((topic.title,)), phrase.end
+        if phrase.head.rstrip("s") in KINDS and phrase.end - first == 2 and not phrase.head.endswith("ss"):
+            return Subject((tokens[first].text,)), phrase.end
+        return (
+            (Subject((whole,)), phrase.end)
+            if phrase.determiner in {"the", ""} and len(whole.split()) <= 5 and not phrase.head.endswith("s")
+            else None
+        )
 
     def _inserts(self, subject: Subject, place: int) -> int:
         """Read what stands between a subject and its verb: brackets, another name, what it is, a relative clause."""
@@ -513,7 +567,9 @@ class Clauses:
     def _verb(self, place: int) -> Verb | None:  # noqa: C901
         tokens, begin = self.tokens, place
         states, words, kind = True, list[str](), ""
-        while tokens.is_(place, "adv", "neg", "be", "have", "do", "modal"):
+        while tokens.is_(place, "adv", "neg", "be", "have", "do", "modal") or (
+            kind and tokens[place].text == "first" and tokens.is_(place + 1, "past")
+        ):
             tag, text = tokens[place].tag, tokens[place].text.lower()
             states = (
                 states
@@ -621,7 +677,21 @@ class Clauses:
             elif comma and not inside and tokens.is_(at, "past", "pres", "be") and self._verb(at):
                 place = at
             else:
-                return end
+                return self._kinship(subject, end) if comma and verb.kind == "passive" else end
+        return place
+
+    def _kinship(self, subject: Subject, place: int) -> int:
+        """Read the end of "She was born in Ost, a granddaughter of Bo Ray."."""
+        phrase = noun_phrase(self.tokens, place + 1)
+        if (
+            phrase
+            and phrase.of
+            and phrase.determiner in {"a", "an"}
+            and phrase.head in _KIN
+            and phrase.of.kind == "name"
+        ):
+            self._say(subject, f"is {phrase.before} of", phrase.of)
+            return phrase.end
         return place
 
     def _boundary(self, place: int) -> int:
@@ -803,6 +873,9 @@ class Clauses:
                 )
             ):
                 end = self._complement(subject, tokens[at].text.lower(), at + 1, until=until)
+            elif tokens[at].text == "whose" and (own := noun_phrase(tokens, at)) and own.kind == "noun" and not own.of:
+                noun = Subject(subject.heads, tokens.text(at + 1, own.end))
+                end = self._predicates(noun, self._inserts(noun, own.end), [], inside=True) or place
             elif tokens.is_(at, "rel") and tokens[at].text in {"who", "which"} or tokens[at].text == "that":
                 if tokens.is_(place, "comma") and tokens.is_(place - 1, "name"):
                     return self._relative(place)
@@ -823,8 +896,9 @@ class Clauses:
             tokens.is_(place, "comma") and tokens.is_(place + 1, "rel") and tokens[place + 1].text in {"who", "which"}
         ):
             return place
-        if not tokens.is_(place - 1, "name") or not self._verb(place + 2):
-            return place
+        before = place - 2 - tokens.is_(place - 2, "det")
+        if not tokens.is_(place - 1, "name") or not self._verb(place + 2) or tokens[before].text == "of":
+            return place  # "a lens of the Ost Light, which is large"
         if tokens[place + 1].text == "which" and not tokens.is_(place + 2, "be"):
             return place
         end = self._predicates(Subject((self.topic.subject(tokens[place - 1].text),)), place + 2, [], inside=True)
@@ -868,7 +942,7 @@ class Clauses:
                 and steps > 1
                 and tokens.is_(at + 1, "prep")
                 and (read := self._prepositional(at + 1))
-                and read[1][0].kind in {"date", "name"}
+                and (read[1][0].kind in {"date", "name"} or tokens.is_(read[2], "comma"))
             ):
                 at += 1
             if tokens.is_(at, "prep") and not (tokens[at].text == "as" and tokens[at + 1].text == "well"):
@@ -917,6 +991,8 @@ class Clauses:
                 or (passive and verb not in _TWO_OBJECTS and verb)
             ):
                 break
+            if phrase and phrase.kind == "pronoun" and (name := self.topic.of_object(phrase.head, subject.heads)):
+                phrase = replace(phrase, kind="name", text=name)  # "Ada Renk sold it"
             if not phrase or phrase.kind == "pronoun":
                 if phrase:
                     return self._boundary(place)
@@ -962,7 +1038,12 @@ class Clauses:
         inner = phrase.of
         definite = phrase.kind == "noun" and phrase.determiner in {"the", "this"} and not inner
         if definite and (name := self.topic.of_noun(phrase.text.lower())):
-            self._say(subject, relation, replace(phrase, kind="name", text=name))
+            self._say(subject, relation, replace(phrase, kind="name", text=name, before=""))
+            return
+        makes = relation.split()[-1] in _MAKES and self.topic.title not in subject.heads
+        if definite and makes and self.topic.has_part(phrase.text):  # "Bo Ray composed the music"
+            of = replace(phrase, kind="name", text=self.topic.title, before="")
+            self._say(subject, f"{relation} the {phrase.text} of", of)
             return
         if (
             phrase.kind == "noun"
@@ -983,6 +1064,8 @@ class Clauses:
             if phrases[0].kind != "date" or "?" in base or not base:
                 return
             carried = base
+        if phrases[0].kind == "pronoun" and (name := self.topic.of_object(phrases[0].head, subject.heads)):
+            phrases = [replace(phrases[0], kind="name", text=name)]
         of = phrases[0].of if len(phrases) == 1 else None
         if of and (of.kind == "name" or phrases[0].before.lower() in COMPOUND) and len(phrases[0].before.split()) <= 3:
             preposition, phrases = f"{preposition} {phrases[0].before} of", [of]
@@ -1048,6 +1131,10 @@ class Clauses:
         ):
             return
         whole = " ".join(f"{subject.noun} {relation}".split())
+        told = f"{whole} {phrase.before}"
+        described = phrase.kind == "name" and phrase.before and not phrase.genitive
+        if described and not phrase.owned and len(told.split()) <= _LONGEST_RELATION and phrase.before.islower():
+            whole = told  # "was built by engineer"
         if len(whole.split()) > _LONGEST_RELATION or _PRONOUNS_INSIDE & set(whole.lower().split()):
             return
         self.facts += [(head, whole, phrase.text) for head in subject.heads]
@@ -1056,5 +1143,6 @@ class Clauses:
 def clauses(sentence: str, topic: Topic, *, first: bool) -> Iterator[Fact]:
     """Yield the facts of the clauses of a sentence, and tell the topic whether it was about it."""
     read = Clauses(sentence, topic, first=first)
-    topic.goes_on(read.subject.heads if read.subject else (), read.subject.noun if read.subject else "")
+    known = read.subject if not read.unlike else None
+    topic.goes_on(known.heads if known else (), known.noun if known else "")
     yield from read.facts

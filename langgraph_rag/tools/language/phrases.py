@@ -80,7 +80,11 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
             return Phrase(start, begin, "pronoun", determiner, determiner)
         return None
     last, first = tokens[end - 1], tokens[begin]
-    cut = tokens.is_(end, *_GOES_ON) and not (tokens.is_(end, "name", "det", "num") and tokens.is_(end - 1, "date"))
+    cut = (
+        tokens.is_(end, *_GOES_ON)
+        and tokens[end].text != "that"
+        and not (tokens.is_(end, "name", "det", "num") and tokens.is_(end - 1, "date"))
+    )
     genitive = any(tokens.is_(at, "gen") for at in range(begin, end))
     cut = cut or tokens[end].text in {"/", "than"}
     if last.tag == "name" and not (last.text.islower() and end > begin + 1):
@@ -208,7 +212,8 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
             break
         if found[-1].kind == "noun" and following.kind == "name" and not conjunction:
             break  # "a brother, Dave"
-        if found[-1].kind != following.kind and following.kind != "name" and not following.determiner:
+        mixed = found[-1].kind != following.kind and following.kind != "name"
+        if mixed and (preposition or not following.determiner):
             break  # "for Hellyeah and former drummer of"
         if _verb_follows(tokens, following.end) or tokens[following.end].text == ":":
             break

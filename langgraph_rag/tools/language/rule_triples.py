@@ -20,7 +20,8 @@ _LONGEST_SENTENCE = 5_000  # characters
 _SAID = r"(?:said|says|told|asked|replied|recalled|added|explained|claims|claimed|wrote)"
 _NOT_STATED = re.compile(
     r"(?:Neither|Nor|Nobody|None|No one|If|Unless|Nothing|Never|Few|Little|Hardly|Rumou?rs|Had|Should|Suppose|Assume)\b"
-    r"|It (?:is|was|has been|remains) [^,;]*?(?:that|whether|if)\b|There (?:is|are|was|were)\b"
+    r"|It (?:is|was|has been|remains) (?:an? (?:legend|myth|rumou?r|claim|lie)|(?!an?\b|the\b)\w+(?: \w+){0,2})"
+    r" (?:that|whether|if)\b|There (?:is|are|was|were)\b"
     r"|[^\"“].*\?$|[\"“].*\?[\"”]$"
     rf"|.*(?:[,.?!][\"”’]?\s+{_SAID}\s+(?:[A-Z]|he|she|the)|\b{_SAID}(?::|, ?[\"“]))"
     r"|.*\b(?:[Aa]ccording to|[Aa]llegedly|[Rr]eportedly|[Ss]upposedly|[Rr]umou?red|[Pp]urportedly"

@@ -15,9 +15,25 @@ LOWER = f"[{''.join(filter(str.islower, _LETTERS))}]"
 
 _PERSON = {"he": "he", "his": "he", "him": "he", "she": "she", "her": "she", "it": "it", "its": "it"}
 _MEANT_ALIKE = {
-    "he": frozenset("father brother son husband grandfather uncle nephew cousin friend".split()),
-    "she": frozenset("mother sister daughter wife grandmother aunt niece cousin friend".split()),
+    "he": frozenset("father brother son husband grandfather uncle nephew".split()),
+    "she": frozenset("mother sister daughter wife grandmother aunt niece".split()),
 }
+_NO_PART = re.compile(
+    r"(?:er|or|ist|ian|man|men|people|child|children|boy|girl|king|queen|country|world|war|year|day|month|week|time"
+    r"|century|others|rest|end|latter|former|first|second|third|one|two|result|reason|same|event|game|match|band|team)s?$"
+)
+_PARTS = frozenset(  # which a text about one thing means by "the", also after it told of others
+    "music score screenplay script story plot soundtrack lyrics cast cinematography photography editing "
+    "population capital headquarters wreck hull name title design construction interior exterior roof tower "
+    "lamp bell economy climate area".split()
+)
+_IS_A = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;()]+)")
+_NOUN_END = re.compile(r",|\s(?:and|of|in|from|for|at|by|on|who|which|that|with|to|known|born|based|best|active)\b")
+_LIVES = re.compile(
+    r"(?:er|or|ist|ian|man|woman|ess|ant|ic|ee|ete|ef|king|queen|duke|earl|count|baron|prince|bishop|pope|saint|poet|judge"
+    r"|pilot|spy|monk|nun|priest|clerk|wife|husband|son|daughter|child|noble|general|captain|host|star|hero|model"
+    r"|rabbi|sheriff|agent|coach|magnate|sultan|scholar|youth|girl|boy|person|personality|character|figure|graduate)s?$"
+)
 _WORD = re.compile(r"\w+")
 _MOST = 0.6  # share of the words of a name, of what is no person, that a short form of it has
 _SURELY = 2  # times as often as the other, before a pronoun is taken for that of the topic
@@ -44,7 +60,9 @@ class Topic:
         """Take the title, and the gender of the pronouns that the sentences use most."""
         self.title, self.short = title.strip(), topic_of(title) if not title.startswith("List of ") else ""
         qualifier = title.strip().removeprefix(self.short).strip(" ()").split(",")[0]
-        self.nouns = {word for word in qualifier.split()[-1:] if word.islower()}
+        last = self.short.split()[-1:] if len(self.short.split()) > 1 else []
+        self.named = {word.lower() for word in last if word.isalpha()}  # "the mill" is the Halden Mill
+        self.nouns = {word for word in qualifier.split()[-1:] if word.islower()} | self.named
         words = self.short.split()
         self.is_name = bool(words) and not any(word.islower() for word in words if len(word) > 3)
         a_name = len(words) > 1 and all(word[0].isupper() for word in words if word[0].isalpha())
@@ -57,10 +75,20 @@ class Topic:
         for word in _WORD.findall(" ".join(sentences).lower()):
             if word in _PERSON:
                 counts[_PERSON[word]] += 1
-        persons = [(counts["he"], "he"), (counts["she"], "she")]
-        (less, _), (more, gender) = sorted(persons)
-        self.is_person = more > 0 or bool(sentences and _LIVED.match(sentences[0]))
+        (less, _), (more, gender) = sorted([(counts["he"], "he"), (counts["she"], "she")])
+        self.is_person = self._may_live(sentences[0] if sentences else "") and more > 0
+        self.is_person = self.is_person or bool(sentences and _LIVED.match(sentences[0]))
         self.pronoun = gender if more and more >= _SURELY * less else ""
+
+    def _may_live(self, opening: str) -> bool:
+        """Return whether the topic may be a person, by its name and its definition."""
+        first = self.short.split(" ")[0]
+        is_ship = len(first) > 1 and first.isupper()  # "SS Merrilow"
+        if not self.is_name or first == "The" or is_ship or any(map(str.isdigit, self.short)):
+            return False
+        defined = _IS_A.search(opening)
+        noun = _NOUN_END.split(defined[1])[0].split()[-1:] if defined else []
+        return not noun or _LIVES.search(noun[0]) is not None
 
     def is_named(self, name: str) -> bool:
         """Return whether a name is the topic's, or another form of it."""
@@ -88,6 +116,8 @@ class Topic:
     def of_pronoun(self, word: str) -> str:
         """Return the topic for a pronoun that surely means it, or nothing."""
         person = _PERSON.get(word, "")
+        if person in {"he", "she"} and not self.is_person:
+            return ""
         if person == "it":
             known = self.focused or (word == "its" and self.owned)
             return self.title if self.meant and known and not self.is_person else ""
@@ -107,13 +137,33 @@ class Topic:
         if noun.split()[-1] in _MEANT_ALIKE.get(self.pronoun, ()):
             self.loses()
 
+    def is_unlike(self, noun: str) -> bool:
+        """Return whether a relative has a pronoun that cannot mean the topic: the father of a woman."""
+        others = (alike for pronoun, alike in _MEANT_ALIKE.items() if pronoun != self.pronoun)
+        return bool(self.pronoun) and any(noun.split()[-1] in alike for alike in others)
+
     def loses(self) -> None:
         """Note that a pronoun can mean something that is not known."""
         self.focused, self.owned, self.lost = False, False, True
 
+    def of_object(self, word: str, heads: Sequence[str]) -> str:
+        """Return the topic for "it" or "him" where somebody else acts, or nothing."""
+        person = _PERSON.get(word, "")
+        fits = person == (self.pronoun if self.is_person else "it")
+        return self.title if self.meant and self.focused and person and fits and self.title not in heads else ""
+
     def of_noun(self, noun: str) -> str:
-        """Return the topic for "the film", if its definition says that it is one."""
-        return self.title if self.meant and noun in self.nouns else ""
+        """Return the topic for "the film", if its definition or its name says that it is one."""
+        known = noun in self.nouns if self.meant else noun in self.named
+        return self.title if known else ""
+
+    def has_part(self, noun: str) -> bool:
+        """Return whether "the music" is surely that of the topic: of a thing that the sentence before was about."""
+        words = noun.split()
+        own = (
+            self.meant and self.is_name and not self.is_person and (self.owned or bool(_PARTS.intersection(words[-1:])))
+        )
+        return own and 0 < len(words) <= 2 and noun.islower() and not _NO_PART.search(words[-1])
 
     def defined(self, text: str) -> None:
         """Learn from "is a silent film" of the topic that "the film" means it."""

@@ -102,10 +102,12 @@ def _with_titles(sentence: str, tokens: list[Token]) -> Iterator[Token]:
                 Token(token.start, tokens[last].end, sentence[token.start : tokens[last].end].strip('"'), "name"),
                 last + 1,
             )
-        following = tokens[end : end + 2]
-        if token.tag == "name" and len(following) == 2 and following[0].text == "-" and following[0].start == token.end:
-            token = Token(token.start, following[1].end, sentence[token.start : following[1].end], following[1].tag)
-            end += 2
+        hyphen, word = [*tokens[end : end + 2], END, END][:2]
+        joined = hyphen.text == "-" and hyphen.start == token.end and word.start == hyphen.end
+        if token.tag == "name" and hyphen.text == "-" and hyphen.start == token.end and word.text:
+            token, end = Token(token.start, word.end, sentence[token.start : word.end], word.tag), end + 2
+        elif joined and token.tag in {"num", "date"} and word.tag == "word":  # "44-gun"
+            token, end = Token(token.start, word.end, sentence[token.start : word.end], "word"), end + 2
         yield token
         place = end
 

@@ -5,7 +5,7 @@ The file also has words, origins, triples, metadata and change logs, each with a
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.records import Passage, Record, ScoredPassage, ids_of
+from langgraph_rag.records import Passage, Record, ScoredPassage, Statement, ids_of
 from langgraph_rag.tools.storage import (
     change_log,
     given_names,
@@ -223,6 +223,16 @@ class RecordStore:
             )
             rows = self._db.rows("id", of, source)
         return [row[0] for row in rows]
+
+    def mentions(self, ids: Sequence[str]) -> Iterator[Statement]:
+        """Yield the names that stand in passages, each with the title, as statements without a relation.
+
+        A passage without any has its title twice.
+        """
+        for id_, title, phrases in self._db.by_ids("id, title, json(phrases)", "passages WHERE id IN", ids):
+            names = [phrase for phrase in phrases if phrase != title and any(map(str.isupper, phrase))]
+            for name in names or [title]:
+                yield id_, title, "", name
 
     def count(self) -> int:
         """Return the number of passages."""
