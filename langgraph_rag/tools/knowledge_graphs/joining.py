@@ -10,9 +10,11 @@ end of the fact, which the passage about the bearer names, too.
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -218,9 +220,11 @@ class _Given:
         for id_, head, relation, tail in using:
             for name, other in ((head, tail), (tail, head)):
                 for entity in bearers.get(name, ()):
-                    fit = _fit(entity, name, said[id_, name].union(relation.split()[-1:] if name == tail else ()))
+                    fit = _fit(
+                        entity, name, [*said.get((id_, name), ()), *(relation.split()[-1:] if name == tail else ())]
+                    )
                     mutual = everywhere.get(other, other) in around[entity]
-                    tells = name != entity and _tells(relation, set(entity.split()) - set(name.split()), mutual=mutual)
+                    tells = name != entity and _tells(relation, entity, name, mutual=mutual)
                     fitting[id_, name][entity] += fit + (fit > _DIFFERS) * tells
         for place, fits in fitting.items():
             best = [entity for entity, fit in fits.items() if fit == max(fits.values()) > 0]
@@ -252,30 +256,47 @@ def _end(name: str, joined: Mapping[str, str]) -> str:
     return seen[-1] if following == seen[-1] else name
 
 
-def _fit(entity: str, name: str, said: set[str]) -> int:
+class _Qualifier(NamedTuple):
+    """The words that tell an entity from others with its name: its years, kinds of works, and others."""
+
+    years: frozenset[str]
+    kinds: frozenset[str]
+    others: frozenset[str]
+
+
+@lru_cache(maxsize=65_536)  # the same after each change
+def _qualifier(entity: str, name: str) -> _Qualifier:
+    words = frozenset(entity.split()) - frozenset(name.split())
+    years, kinds = frozenset(filter(str.isdigit, words)), words & KINDS
+    return _Qualifier(years, kinds, words - years - kinds)
+
+
+def _fit(entity: str, name: str, said: Collection[str]) -> int:
     """Return how well what is said of a name fits a bearer: `_DIFFERS` if it does not, 0 if it does not tell."""
-    qualifier = set(entity.split()) - set(name.split())
-    years, kinds = {word for word in qualifier if word.isdigit()}, qualifier & KINDS
-    said_years, said_kinds = {word for word in said if word.isdigit()}, said & KINDS
-    other_kind = said_kinds and not kinds & said_kinds
-    if entity == name:
+    if entity == name or not said:
         return 0
+    years, kinds, _ = _qualifier(entity, name)
+    said_years, said_kinds = set(filter(str.isdigit, said)), KINDS.intersection(said)
+    other_kind = said_kinds and not kinds & said_kinds
     if other_kind or (years and said_years and not years & said_years):
         return _DIFFERS
     return 2 * bool(years & said_years) + bool(kinds & said_kinds)
 
 
-def _tells(relation: str, qualifier: set[str], *, mutual: bool) -> bool:
-    """Return whether a fact tells that a bearer is meant, with the words that tell it apart.
+def _tells(relation: str, entity: str, name: str, *, mutual: bool) -> bool:
+    """Return whether a fact tells that a bearer of a name is meant.
 
     It does if the relation is what somebody of that kind does (`directed by` for a director), or if the other end is
     named in the passage about the bearer (`mutual`). Of works, there are often several of one name by the same people:
     there, the relation must be one to a work of that kind, too.
     """
+    _, kinds, others = _qualifier(entity, name)
+    if kinds and not mutual:
+        return False
     verbs = {word[:_STEM] for word in relation.split() if len(word) >= _STEM}
-    if kinds := qualifier & KINDS:
-        return mutual and any(verbs.intersection(_DONE.get(kind, "").split()) for kind in kinds)
-    return mutual or any(word[:_STEM] in verbs for word in qualifier)
+    if kinds:
+        return any(verbs.intersection(_DONE.get(kind, "").split()) for kind in kinds)
+    return mutual or any(word[:_STEM] in verbs for word in others)
 
 
 def chosen(bearers: Sequence[str], name: str, words: Iterable[str]) -> list[str]:
