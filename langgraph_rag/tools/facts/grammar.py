@@ -35,13 +35,15 @@ GRAMMAR = 1
 
 _BE = frozenset("is are was were be been being 's became become becomes remains remained".split())
 _READER = frozenset("you your yours we our us i my me let please e.g.".split())
+_COMMANDS = frozenset("use set see note add run call make consider specify enable disable display e.g. e.g".split())
 _SYMBOLS = re.compile(r"[{}<>|=\\]|\.\.\. ?\w|[.…]{4}")  # of code and forms
 _OF_MANY = frozenset("number part group majority series kind sort type lot variety range set rest member".split())
 _WHEN = frozenset("in at on during after before since until till by within over through throughout with".split())
 _HAVING = frozenset("starring featuring containing comprising connecting covering".split())
 _POINTLESS = frozenset(
     "described considered regarded gave took got put saw seen mentioned called let helped given taken made make makes "
-    "take takes gives get gets named elected appointed chose".split()
+    "take takes gives get gets named elected appointed chose allow "
+    "allows allowed enable enables enabled require requires required permit permits cause causes caused".split()
 )
 """Verbs that say little of their object alone."""
 _BOUNDS = frozenset("since until before after".split())
@@ -145,6 +147,8 @@ class _Reader:
         if not of or len(owners) != 1 or noun.text.lower().removesuffix("s") in _OF_MANY:
             return [], ""
         left = [child for child in noun.of("amod", "compound") if child.place < noun.place]
+        if any(child.kind for child in left):
+            return [], ""
         return self._entities(owners[0]), written(in_order([*left, noun]))
 
     def _entities(self, word: Word) -> list[str]:
@@ -198,6 +202,9 @@ class _Reader:
     def _predicates(self, verb: Word) -> Iterator[_Predicate]:
         """Yield what a clause says of its subject."""
         base, objects = _base(verb), verb.of("dobj")
+        if verb.role == "relcl" and any(word.text.lower() in RELATIVE for word in objects):  # "the mill that he built"
+            yield from ((base, name) for name in self._entities(verb.head))
+            return
         if _says_more(verb) or _lacks_object(verb) or any(is_refused(word) or is_choice(word) for word in objects):
             return
         for attr in verb.of("oprd", *(["attr"] if verb.text.lower() in _BE else [])):
@@ -262,8 +269,6 @@ class _Reader:
         yield from self._attached(f"{base} {adjective.text}", adjective)
 
     def _object(self, base: str, word: Word, verb: Word) -> Iterator[_Predicate]:
-        if word.text.lower() in RELATIVE:
-            yield from ((base, name) for name in self._entities(verb.head) if verb.role == "relcl")
         if word.text.lower() in RELATIVE | PRONOUNS.keys():
             return
         names = self._entities(word)
@@ -287,7 +292,9 @@ class _Reader:
 
     def _ends_named(self, word: Word) -> bool:
         """Return whether a noun phrase goes on with "of" and a name, which is the tail of a fact of its own."""
-        places = [place for prep in word.of("prep") if prep.text.lower() == "of" for place in prep.of("pobj")]
+        nouns = (word, *(() if word.of("prep") else word.of("conj")))  # also "partner and teammate of Ada Renk"
+        preps = [prep for noun in nouns for prep in noun.of("prep") if prep.text.lower() == "of"]
+        places = [place for prep in preps for place in prep.of("pobj")]
         return any(map(self._entities, places))
 
     def _shared_agent(self, base: str, verb: Word) -> Iterator[_Predicate]:
@@ -320,10 +327,13 @@ class _Reader:
 
     def _of_preposition(self, base: str, prep: Word, depth: int) -> Iterator[_Predicate]:
         own = prep.text if prep.text.isupper() else prep.text.lower()
-        own = "such as" if own == "as" and any(word.text == "such" for word in prep.head.of("amod")) else own
+        own = "such as" if own == "as" and _follows_such(prep) else own
         relation = f"{base} {own}"
-        for nested in prep.of("prep"):  # "out of"
-            yield from self._of_preposition(relation, nested, depth)
+        if base.endswith("known") and own not in ("as", "for"):
+            return
+        for nested in prep.of("prep"):
+            if nested.place == prep.place + 1 and not nested.gap:  # "out of"
+                yield from self._of_preposition(relation, nested, depth)
         for place in prep.of("pobj"):
             if is_refused(place) or is_choice(place):
                 continue
@@ -391,8 +401,18 @@ def _is_statement(text: str, words: Sequence[Word], root: Word) -> bool:
     """Return whether a sentence states something, and is none of code, a form, a speaker, its writer or its reader."""
     if is_code(text) or text.rstrip().endswith("?") or _SYMBOLS.search(text) or _has_speaker(words):
         return False
-    two_lines = root.text[:1].isupper() and not root.text.isupper()
-    return is_verb(root) and bool(root.of("nsubj", "nsubjpass")) and not two_lines and not any(map(_is_personal, words))
+    if _is_listed(words) or not root.of("nsubj", "nsubjpass") or (root.text[:1].isupper() and not root.text.isupper()):
+        return False
+    finite = root.tag in ("VBZ", "VBP", "VBD", "MD") or bool(root.of("aux", "auxpass"))
+    return is_verb(root) and finite and not any(map(_is_personal, words))
+
+
+def _is_listed(words: Sequence[Word]) -> bool:
+    """Return whether a sentence is rather a command, code, or an option with what it is for."""
+    first, second = words[0], words[min(1, len(words) - 1)]
+    if first.kind:
+        return first.kind == "code" and second.text[:1].isupper() and not second.kind
+    return first.text[:1].islower() or first.text.lower() in _COMMANDS
 
 
 def _has_speaker(words: Sequence[Word]) -> bool:
@@ -447,6 +467,10 @@ def _with_complement(base: str, verb: Word) -> str:
         return f"{base} {others[0].text}"
     attr = next(iter(verb.of("attr")), None)
     return f"{base} {short(attr)}" if attr and not is_refused(attr) else base
+
+
+def _follows_such(prep: Word) -> bool:
+    return any(word.text == "such" and word.place == prep.place - 1 for word in (*prep.children, *prep.head.children))
 
 
 def _says_more(verb: Word) -> bool:

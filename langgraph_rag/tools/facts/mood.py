@@ -14,7 +14,7 @@ _REPORTED = frozenset(
     "speculated suspected".split()
 )
 _TELL = frozenset("say says said claim claims claimed believe believes report reports reported write wrote".split())
-_CONDITIONS = frozenset("if unless whether".split())
+_CONDITIONS = frozenset("if unless whether long".split())  # "as long as"
 _TIMES = frozenset("when once until whenever".split())
 _PRESENT = ("VBZ", "VBP", "VB")
 _COUNTS = frozenset("census data statistics".split())
@@ -47,11 +47,20 @@ def asserted_around(word: Word) -> bool:
         return False
     if word.role in ("advcl", "acl"):
         participle = word.tag == "VBN" or (word.tag == "VBG" and word.role == "acl")
-        participle = participle and not word.of("mark", "aux")
+        participle = participle and not word.of("mark", "aux") and not any(w.tag == "WRB" for w in word.of("advmod"))
         return participle and (asserted(head) if is_verb(head) else asserted_around(head))
     if word.role == "conj" and word.tag.startswith("VB"):
-        return is_verb(head) and asserted(head)
+        return is_verb(head) and _is_alike(word, head) and asserted(head)
     return asserted(head) if is_verb(head) else asserted_around(head)
+
+
+def _is_alike(verb: Word, first: Word) -> bool:
+    """Return whether a verb can be coordinated with another one: not "allow" with "creating"."""
+    if verb.of("nsubj", "nsubjpass", "aux", "auxpass"):
+        return True
+    if verb.tag == "VBG":
+        return first.tag in ("VBG", "VBN")
+    return not (first.role == "acl" and verb.tag in ("VBZ", "VBP"))
 
 
 def _none(verb: Word) -> bool:

@@ -66,7 +66,11 @@ def name_of(word: Word) -> str:
     whole = of and not word.kind and word.tag.startswith("NNP") and next(iter(of.of("pobj")), None)
     if of and whole and is_name(whole) and not of.gap:  # "Bay of Baku"
         return f"{written(parts)} of {name_of(whole)}"
-    name = written(parts)
+    return untitled(written(parts))
+
+
+def untitled(name: str) -> str:
+    """Return a name without titles before it: `Vint` of `Prof. Vint`."""
     titles = _TITLES.match(name)
     return name[titles.end() :] if titles else name
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.tools.facts.noun_phrases import PRONOUNS, below, determined, is_name, is_noun, name_of
+from langgraph_rag.tools.facts.noun_phrases import PRONOUNS, below, determined, is_name, is_noun, name_of, untitled
 from langgraph_rag.tools.language.parsing import Word, is_identifier
 from langgraph_rag.tools.language.spans import DATE, Span, spot
 from langgraph_rag.tools.language.topics import topic_of
@@ -52,7 +52,7 @@ class Topic:
 
     def __init__(self, title: str) -> None:
         self.title = title.strip()
-        self._names = {normalise(topic_of(title)), normalise(self.title)} - {""}
+        self._names = {normalise(name) for name in (topic_of(title), title, untitled(topic_of(title)))} - {""}
         self._words = normalise(topic_of(title)).split()
         self._own = set(normalise(re.split(r",| of ", topic_of(title))[0]).split()) - _RANKS  # of a person's name
         self._about = self._focus = False  # whether the passage is about its title, and a pronoun can mean it
@@ -72,8 +72,8 @@ class Topic:
         told, own = set(normalise(name_of(named)).split()), set(self._words)
         called = any(self.is_named(name_of(word)) for word in below(subject) if word.kind and word.role != "poss")
         self._nouns = {_singular(noun) for noun in _kinds(root, subject)}
-        by_one_name = bool(told) and told <= own and any(map(_is_person, self._nouns))
-        if not own or not (called or by_one_name or told >= own or len(told & own) * 2 > len(own)):
+        alike = bool(told) and (told <= own or len(told & own) * 2 > len(own))  # other forms of a person's name
+        if not own or not (called or told >= own or (alike and any(map(_is_person, self._nouns)))):
             return False
         self._about = self._focus = True
         self._names.add(normalise(name_of(named)))
@@ -119,7 +119,7 @@ class Topic:
 
     def follow(self, verb: Word) -> None:
         """Keep in mind after a clause whom the next pronoun can mean."""
-        for subject in verb.of("nsubj", "nsubjpass") if verb.role in ("ROOT", "conj", "ccomp") else ():
+        for subject in verb.of("nsubj", "nsubjpass") if verb.role in ("ROOT", "conj", "ccomp", "advcl") else ():
             lower = subject.text.lower()
             if lower in PRONOUNS:
                 self._focus = self.is_meant(subject)

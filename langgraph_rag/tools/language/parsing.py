@@ -85,10 +85,12 @@ _INSTITUTION = re.compile(
     rf"|Center)\b(?: of(?: the)? {_UPPER}[\w'’-]+)*"
 )
 _LONGEST_NAME = 60  # characters
+_ORDINAL = re.compile(r"\b\d+(?:st|nd|rd|th) $")
 _BEFORE_DASH = re.compile(rf"(?:{_UPPER}[\w'’.]*(?: |–))+(?<=–)$")
 _AFTER_DASH = re.compile(rf"–{_UPPER}[\w'’.]*(?:(?: |–){_UPPER}[\w'’.]*)*")
 
 
+_OF_NOUNS = frozenset("nsubj dobj nsubjpass pcomp pobj dative appos attr ROOT".split())
 _OPENING = re.compile(r"[A-Z][a-z]+ (?:the )?")
 
 
@@ -127,10 +129,8 @@ class ParsedPiece(NamedTuple):
     words: list[Word]
 
 
-def parsed(
-    nlp: Any, passages: Sequence[tuple[str, Sequence[str]]]
-) -> Iterator[tuple[list[ParsedPiece], list[list[Word]]]]:
-    """Parse passages; yield for each its pieces and its noun chunks.
+def parsed(nlp: Any, passages: Sequence[tuple[str, Sequence[str]]]) -> Iterator[list[ParsedPiece]]:
+    """Parse passages; yield for each its pieces.
 
     Args:
         nlp: a spaCy pipeline with tagger and parser.
@@ -142,12 +142,27 @@ def parsed(
         for word, token in zip(words, doc, strict=True):
             word.tag, word.role, word.head = token.tag_, token.dep_, words[token.head.i]
         _mend(words)
-        chunks = [words[chunk.start : chunk.end] for chunk in doc.noun_chunks]
         pieces = [ParsedPiece(piece, _joined(own)) for piece, own in pieces]
         for word in chain.from_iterable(own for _, own in pieces):
             if word.head is not word:
                 word.head.children.append(word)
-        yield pieces, chunks
+        yield pieces
+
+
+def noun_chunks(words: Sequence[Word]) -> Iterator[list[Word]]:
+    """Yield noun phrases with what stands before their nouns, as spaCy's `noun_chunks` does."""
+    end = 0
+    for word in words:
+        first = word
+        while first.role == "conj" and first.head is not first:
+            first = first.head
+        if word.tag.startswith("NN") and first.role in _OF_NOUNS:
+            start = word.place
+            for child in word.children:
+                start = min(start, child.place)
+            if start >= end:
+                yield [*words[start : word.place + 1]]
+                end = word.place + 1
 
 
 def _mend(words: Sequence[Word]) -> None:
@@ -160,6 +175,20 @@ def _mend(words: Sequence[Word]) -> None:
         if word.role == "conj" and word.tag.startswith("VB"):  # "directed by A and starring B"
             while not word.head.tag.startswith(("VB", "MD")) and word.head.head is not word.head:
                 word.head = word.head.head
+        if word.role == "acl" and word.tag == "VBD":
+            word.tag = "VBN"
+        if word.role == "ROOT" and word.tag == "VBN":
+            _put_below_subject(word, words)
+
+
+def _put_below_subject(participle: Word, words: Sequence[Word]) -> None:
+    """Make `was` the verb of `Ada Renk, also known as A. Renk, was`, where the participle was taken for it."""
+    below = {word.role: word for word in words if word.head is participle and word is not participle}
+    verb, subject = below.get("conj"), below.get("nsubj", below.get("nsubjpass"))
+    if verb and subject and verb.tag in ("VBD", "VBZ") and not {"aux", "auxpass"} & below.keys():
+        verb.role, verb.head = "ROOT", verb
+        participle.role, participle.head = "acl", subject
+        subject.role, subject.head = "nsubj", verb
 
 
 def _joined(words: Sequence[Word]) -> list[Word]:
@@ -228,7 +257,8 @@ def _words(
     nlp: Any, text: str, cuts: Sequence[int], topic: str, known: re.Pattern[str] | None, count: int
 ) -> Iterator[Word]:
     done = 0
-    for start, end, told, kind in [*_spans(text, topic, known), (len(text), len(text), "", "")]:
+    whole = [span for span in _spans(text, topic, known) if not any(span[0] < cut < span[1] for cut in cuts)]
+    for start, end, told, kind in [*whole, (len(text), len(text), "", "")]:
         for token in nlp.tokenizer(text[done:start]):
             place = done + token.idx
             if token.is_space:
@@ -301,7 +331,8 @@ def _names(text: str) -> Iterator[_Span]:
         yield *name.span(), name[0], "name"
     for span in spot(text):
         if span.kind == "name" and text.startswith(span.text, span.start):
-            start, end = _dashed(text, span.start, span.start + len(span.text))
+            begin = _ORDINAL.search(text, max(span.start - 6, 0), span.start)  # "29th Ost Festival"
+            start, end = _dashed(text, begin.start() if begin else span.start, span.start + len(span.text))
             ranked = _RANK.match(text, end)
             honoured = _HONOURS.match(text, end) if start == 0 else None
             told = text[start : ranked.end()] if ranked else text[start:end]

@@ -13,7 +13,7 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Fact
 from langgraph_rag.tools.facts.grammar import GRAMMAR, stated_facts
 from langgraph_rag.tools.language.code import blocks_of_code
-from langgraph_rag.tools.language.parsing import ParsedPiece, Word, parsed, written
+from langgraph_rag.tools.language.parsing import ParsedPiece, noun_chunks, parsed, written
 from langgraph_rag.tools.language.spans import identifiers, spot, within
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
@@ -101,15 +101,15 @@ class TrainedPipeline(TextPipeline):
         titles = titles or [""] * len(texts)
         found = [analysis["sentences"] for analysis in text_pipeline(RULES).analyse(texts)]
         parses = parsed(self.nlp, [*zip(titles, found, strict=True)])
-        for title, sentences, (pieces, chunks) in zip(titles, found, parses, strict=True):
-            analysis = Analysis(sentences=sentences, phrases=_phrases(pieces, chunks))
+        for title, sentences, pieces in zip(titles, found, parses, strict=True):
+            analysis = Analysis(sentences=sentences, phrases=_phrases(pieces))
             if titled:
                 analysis["facts"], analysis["read_by"] = stated_facts(title, pieces), version
             yield analysis
 
     def facts(self, passages: Sequence[tuple[str, Sequence[str]]]) -> Iterator[list[Fact]]:
         """Yield the facts of passages, each given as its title and sentences."""
-        for (title, _), (pieces, _) in zip(passages, parsed(self.nlp, passages), strict=True):
+        for (title, _), pieces in zip(passages, parsed(self.nlp, passages), strict=True):
             yield stated_facts(title, pieces)
 
     def sentences(self, text: str) -> list[str]:
@@ -117,11 +117,12 @@ class TrainedPipeline(TextPipeline):
         return text_pipeline(RULES).sentences(text)
 
 
-def _phrases(pieces: Sequence[ParsedPiece], chunks: Iterable[Sequence[Word]]) -> list[str]:
-    """Return the names, dates and numbers of a parsed text, and its noun chunks, each once."""
+def _phrases(pieces: Sequence[ParsedPiece]) -> list[str]:
+    """Return the names, dates and numbers of a parsed text, and its noun phrases, each once."""
     found = [span.text for piece in pieces for span in spot(piece.piece.text)]
-    for chunk in chunks:  # from its first content word on: "old ferry" of "the old ferry", nothing of "it"
-        found.append(written(dropwhile(lambda word: word.tag in _NAMELESS, chunk)))
+    for piece in pieces:  # from their first content words on: "old ferry" of "the old ferry"
+        for chunk in noun_chunks(piece.words):
+            found.append(written(dropwhile(lambda word: word.tag in _NAMELESS, chunk)))
     return [*dict.fromkeys(filter(None, found))]
 
 
@@ -251,7 +252,7 @@ def trained_pipeline(name: str) -> TrainedPipeline:
     import spacy
 
     _expect_installed(name)
-    nlp = spacy.load(name, exclude=["lemmatizer", "ner"])
+    nlp = spacy.load(name, exclude=["attribute_ruler", "lemmatizer", "ner"])
     if nlp.lang != "en" or {"tagger", "parser"}.difference(nlp.pipe_names):
         raise KnowledgeBaseError(
             f"expected a spaCy pipeline for English with a tagger and a parser, such as {TRAINED_PIPELINE}; {name} is "
