@@ -18,6 +18,7 @@ from langgraph_rag.records import Result
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.retriever import KnowledgeBaseRetriever
 from langgraph_rag.tools.embedding.embeddings import load_embeddings
+from langgraph_rag.tools.facts.parsed import ParseExtractor
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import RuleExtractor
 from langgraph_rag.tools.reading.files import read_documents
@@ -30,6 +31,7 @@ __all__ = [
     "ModelExtractor",
     "RagError",
     "Result",
+    "ParseExtractor",
     "RuleExtractor",
     "Splitting",
     "as_tool",

@@ -8,11 +8,10 @@ import spacy
 from fakes import ArithmeticEmbeddings
 from typer.testing import CliRunner
 
-from langgraph_rag import KnowledgeBase, RuleExtractor
+from langgraph_rag import KnowledgeBase, ParseExtractor, RuleExtractor
 from langgraph_rag.cli import app
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record
-from langgraph_rag.tools.facts.parsed import ParseExtractor
 from langgraph_rag.tools.facts.stated import stated
 from langgraph_rag.tools.language.text import trained_pipeline
 
@@ -259,3 +258,17 @@ def test_index_takes_the_name_of_a_pipeline(tmp_path: Path) -> None:
     assert PIPELINE in result.output
     with KnowledgeBase.open(tmp_path / "kb") as kb:
         assert "Otto Brandt" in [entry["triple"][2] for entry in kb.triples(kb.ids())]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "heads"),
+    [
+        ("Otto Brandt, also known as Red Otto, was a miller from Ost.", {"Otto Brandt"}),
+        ("plot MILL_DATA using 1:3 title MILL_TITLE at 0.75", set()),
+        ("Use MILL_SPEED with the Marl Mill.", set()),
+        ("The pump that Otto Brandt built in 1907 was sold to Rook AG.", set()),
+        ("When Karl Senn had died, his adviser Jon Lee left Ost.", {"Jon Lee"}),
+    ],
+)
+def test_lists_and_commands_and_mistakes_of_the_parser_give_no_wrong_heads(sentence: str, heads: set[str]) -> None:
+    assert {fact[0] for fact in facts_of("Notes", sentence)} == heads
