@@ -188,7 +188,8 @@ def test_a_page_that_has_the_name_alone_is_a_bearer_too() -> None:
     graph = built(facts, [*TITLES[:2], ("ship", Naming("Nine Tides", "Nine Tides", "title"))])
 
     assert graph.joins.meant("renk", "nine tides") == "nine tides"
-    assert graph.link("Where is Nine Tides?") == ["nine tides", "nine tides 1931 film"]
+    assert graph.link("Where is Nine Tides?") == ["nine tides"]
+    assert graph.link("Who directed the film Nine Tides?") == ["nine tides 1931 film"]
 
 
 def test_a_single_word_is_joined_only_if_it_is_in_no_other_name() -> None:
@@ -283,7 +284,7 @@ def test_two_films_with_one_name_stay_apart_in_facts_and_graphs(empty_kb: Knowle
         ["Nine Tides (1988 film)", "was directed by", "Bo Ray"],
     ]
     assert empty_kb.graph.neighbours("Nine Tides (1931 film)") == facts[:1]
-    assert [found["id"] for found in empty_kb.near_entities(["Who directed Nine Tides in 1988?"])] == ["p88"]
+    assert empty_kb.near_entities(["Who directed Nine Tides in 1988?"])[0]["id"] == "p88"
 
 
 # --- given by people -------------------------------------------------------------------------------------------------

@@ -98,9 +98,10 @@ class EntityGraph:
 
     def _meant(self, name: str, words: Sequence[str]) -> list[str]:
         """Return the entities that bear a known name, as far as the words of a text tell which."""
-        own = [self.joins.entity(name)] if name in self.entities else []
-        bearers = [one for one in self.joins.bearers.get(name, ()) if one in self.entities]
-        return chosen(list(dict.fromkeys([*own, *bearers])), name, words)
+        bearers = self.joins.bearers.get(name, ())
+        known = [one for one in dict.fromkeys([self.joins.entity(name), *bearers]) if one in self.entities]
+        meant = chosen(known, name, words)
+        return [name] if meant == known and name in bearers and name in known else meant  # it is a title itself
 
     def _entity(self, name: str) -> str:
         form = normalise(name)

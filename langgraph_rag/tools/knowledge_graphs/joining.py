@@ -302,5 +302,5 @@ def _tells(relation: str, entity: str, name: str, *, mutual: bool) -> bool:
 def chosen(bearers: Sequence[str], name: str, words: Iterable[str]) -> list[str]:
     """Return those of the bearers of a name whose other words are most among the words of a text; all without any."""
     among = set(words) - set(name.split())
-    counts = [len(among & (set(bearer.split()) - set(name.split()))) for bearer in bearers]
-    return [bearer for bearer, count in zip(bearers, counts, strict=True) if count == max(counts)]
+    counts = {bearer: len(among.intersection(bearer.split())) for bearer in bearers}
+    return [bearer for bearer, count in counts.items() if count == max(counts.values())]
