@@ -188,6 +188,18 @@ def test_names_and_identifiers_are_whole(sentence: str, head: str) -> None:
     assert {fact[0] for fact in facts_of("Notes", sentence)} == {head}
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The late-nineteenth-century Norwegian-born mill-owner Otto Brandt built a red-and-white mill-house.",
+        "A-b-c-d-e - f-g, h-i and stars X-Y-Z, also known as U-T-S, was re-built by self-taught Q-R and stars P-O.",
+        "Known-as, named-for, built-by-Otto Brandt and starring-in-it Una Holt was-is and stars Bo Ray-Holt, Ida-Moss.",
+    ],
+)
+def test_hyphens_and_mistakes_of_the_parser_do_not_stop_the_reading(sentence: str) -> None:
+    assert all(len(fact) == 3 and all(fact) for fact in facts_of("Notes", sentence, "The Marl Mill is in Ost."))
+
+
 # --- in a knowledge base ---------------------------------------------------------------------------------------------
 DOCUMENTS = [
     {

@@ -41,7 +41,7 @@ def asserted(verb: Word) -> bool:
 def asserted_around(word: Word) -> bool:
     """Return whether what a word is part of is stated."""
     head = word.head
-    if word.role == "ROOT":
+    if head is word:
         return word.tag != "VB" or bool(word.of("nsubj", "nsubjpass"))
     if word.role in ("ccomp", "xcomp", "pcomp", "csubj", "parataxis"):
         return False

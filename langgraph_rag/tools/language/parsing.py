@@ -21,6 +21,7 @@ _STANDS_FOR: dict[Kind, str] = {"name": "Maria", "code": "Python", "date": "1901
 _DAY = "Monday"
 _OF_A_DAY = re.compile(r"\b\d{1,2}(?:st|nd|rd|th)?\b(?!\s(?:BC|AD|CE))")
 _LONGEST = 120  # words of a sentence; longer ones are lists or tables
+_DEEPEST = 150  # words above a word, more than a sentence has
 _LONGEST_TEXT = 1_500  # characters
 _UPPER = r"[^\W\d_a-z]"
 _OF_NAMES = "Mc|Mac|De|Di|Du|La|Le|Van|Von|Fitz|San|Al"
@@ -191,6 +192,13 @@ def _put_below_subject(participle: Word, words: Sequence[Word]) -> None:
         subject.role, subject.head = "nsubj", verb
 
 
+def _depth(word: Word) -> int:
+    depth = 0
+    while word.head is not word and depth <= _DEEPEST:
+        word, depth = word.head, depth + 1
+    return depth
+
+
 def _joined(words: Sequence[Word]) -> list[Word]:
     """Return words with those of one hyphenated word as one, and no word below another across a colon or semicolon."""
     heads: dict[Word, Word] = {}
@@ -198,7 +206,10 @@ def _joined(words: Sequence[Word]) -> list[Word]:
         before, after = words[at - 1], words[at + 1]
         if mark.text in ("-", "–") and not (before.space or mark.space or before.kind or after.kind):
             before = heads.get(before, before)
-            last = after if before.head in (mark, after) or before.role in ("punct", "") else before
+            top = min((before, mark, after), key=_depth)  # the others are not above it
+            last = after if top is mark else top
+            if top is mark:
+                last.role, last.head = mark.role, last if mark.head is mark else mark.head
             last.text = f"{before.text}{mark.text}{after.text}"
             last.space = after.space
             for part in {before, mark, after} - {last}:
@@ -210,6 +221,8 @@ def _joined(words: Sequence[Word]) -> list[Word]:
         while word.head in heads and word.head is not word:
             word.head = heads[word.head]
     for word in kept:
+        if _depth(word) > _DEEPEST:  # words that depend on one another, after a mistake of the parser was put right
+            word.head, word.role = word, "dep"
         between = sorted((word.place, word.head.place))
         if any(between[0] < place < between[1] for place in breaks) and not word.tag.startswith("VB"):
             word.role = "dep"
