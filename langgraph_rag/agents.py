@@ -21,7 +21,7 @@ from langgraph_rag.machine import STEPS
 from langgraph_rag.metering import Account, charged
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.approve_plan import REJECTED
-from langgraph_rag.nodes.construct import most_similar
+from langgraph_rag.nodes.construct import nearest
 from langgraph_rag.records import ScoredPassage, ids_of, origin_of, passage_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -181,7 +181,7 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
     async def search_triples(query: Query, k: Facts = 10) -> tuple[str, list[Any]]:
         found = await kb.arank(query, _AROUND)
         triples = await kb.atriples(ids_of(found))
-        best = await most_similar(kb, query, triples, k) if triples else []
+        best = await nearest(kb, query, triples, k) if triples else []
         return _lines([entry["triple"] for entry in best]), best
 
     async def neighbours(entity: Name, k: Facts = 10) -> tuple[str, list[Any]]:

@@ -31,11 +31,16 @@ class ConstructInput(TypedDict):
 Selection = Callable[[KnowledgeBase, ConstructInput, list[Triple], int | None], Awaitable[list[Triple]]]
 
 
+async def nearest(kb: KnowledgeBase, query: str, triples: list[Triple], most: int | None) -> list[Triple]:
+    """Return the `most` triples most similar to a query; ties keep their order."""
+    return _best(triples, await _cosines(kb, query, triples))[:most]
+
+
 async def most_similar(
     kb: KnowledgeBase, state: ConstructInput, triples: list[Triple], most: int | None
 ) -> list[Triple]:
     """Select the `most` triples most similar to the query; ties keep the order of the passages."""
-    return _best(triples, await _cosines(kb, state, triples))[:most]
+    return await nearest(kb, state["query"], triples, most)
 
 
 async def new_first(kb: KnowledgeBase, state: ConstructInput, triples: list[Triple], most: int | None) -> list[Triple]:
@@ -43,7 +48,8 @@ async def new_first(kb: KnowledgeBase, state: ConstructInput, triples: list[Trip
 
     Those that were offered before and not kept count for less, so that they make room for new ones.
     """
-    cosines, offered = await _cosines(kb, state, triples), {triple_key(entry["triple"]) for entry in state["offered"]}
+    cosines = await _cosines(kb, state["query"], triples)
+    offered = {triple_key(entry["triple"]) for entry in state["offered"]}
     weights = [OFFERED if triple_key(entry["triple"]) in offered else 1.0 for entry in triples]
     return spread_out(_best(triples, cosines * weights), state["query"], most)
 
@@ -55,8 +61,8 @@ async def all_of_them(
     return triples
 
 
-async def _cosines(kb: KnowledgeBase, state: ConstructInput, triples: list[Triple]) -> Matrix:
-    return (await kb.atriple_cosines([state["query"]], [entry["triple"] for entry in triples]))[:, 0]
+async def _cosines(kb: KnowledgeBase, query: str, triples: list[Triple]) -> Matrix:
+    return (await kb.atriple_cosines([query], [entry["triple"] for entry in triples]))[:, 0]
 
 
 def _best(triples: list[Triple], scores: Matrix) -> list[Triple]:

@@ -439,9 +439,10 @@ def test_the_longest_call_is_known_and_a_failed_one_does_not_count() -> None:
 
 
 async def test_slow_calls_leave_time_for_the_answer(sample_kb: KnowledgeBase) -> None:
-    await create("par_rag", OfflineModel(), sample_kb).compile().ainvoke(LATER)  # loads what would take time
+    method = "par_rag/published"  # with the most calls
+    await create(method, OfflineModel(), sample_kb).compile().ainvoke(LATER)  # loads what would take time
 
-    graph = create("par_rag", SlowModel(seconds=1.0), sample_kb).compile()
+    graph = create(method, SlowModel(seconds=1.0), sample_kb).compile()
     found = await graph.ainvoke(LATER, context={"deadline_s": 4.0})
 
     assert found["usage"]["stopped_by"] == "deadline_s"
@@ -544,7 +545,7 @@ async def test_where_tokens_leave_no_room_for_a_search_nothing_is_left_out(monke
     model = ScriptedModel.of(['{"thought": "", "facts": [], "question": null}'] * 2)
 
     with metered() as usage:
-        await ask(model, INTEGRATE, question="a", query="a", history=[], facts=MANY_FACTS)
+        await ask(model, INTEGRATE, question="a", query="a", history=[], facts=MANY_FACTS, is_last=False)
 
     assert (usage["calls"], usage["left_out"], usage["stopped_by"]) == (0, 0, "max_tokens")
 

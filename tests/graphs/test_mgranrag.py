@@ -133,7 +133,7 @@ def test_rounds_walk_to_passages_that_no_search_for_the_question_finds(empty_kb:
         ],
         progress=False,
     )
-    assert not {"vint", "pellworth"} & {passage["id"] for passage in empty_kb.search(QUESTION, 5)}
+    assert not {"vint", "pellworth"} & {passage["id"] for passage in empty_kb.search(QUESTION, 5, by="dense")}
 
     nodes, result = visit(empty_kb, Reader(), {"top_k": 5, "max_steps": 3, "search": "dense", "similar_k": 2})
 

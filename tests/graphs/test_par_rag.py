@@ -249,7 +249,7 @@ def test_the_evidence_is_the_sentence_that_supports_the_answer(kb: KnowledgeBase
     (evidence,) = run(kb, one)["evidence"]
 
     assert evidence == {
-        "triple": ["The Salt Road", "is drama film directed by", "Orla Vint"],
+        "triple": ["The Salt Road", "directed by", "Orla Vint"],
         "sentence": "The Salt Road is a 1968 drama film directed by Orla Vint.",
         "passage_id": "salt-road",
         "title": "The Salt Road",
