@@ -36,6 +36,13 @@ QUESTIONS = (
     "Who directed The Salt Road?",
 )
 LIMITS = {"Who directed The Salt Road?": Context(max_model_calls=1)}
+PLAN = [
+    {"question": "Who directed The Salt Road?"},
+    {"question": "Which of #1?", "action": "answer"},
+    {"question": "Where was #2 born?"},
+    {"question": "Who is Nobody?"},
+    {"question": "Where was #4 born?"},
+]
 SCRIPTS: dict[str, dict[str, Any]] = {  # for nodes that the offline model does not come to on these documents
     "dualrag": {
         "reason_and_look_up": lambda values: {
@@ -47,15 +54,7 @@ SCRIPTS: dict[str, dict[str, Any]] = {  # for nodes that the offline model does 
         "answer_from_passages": {"thought": "", "answer": "Pellworth"},
     },
     "par_rag": {
-        "plan": {
-            "steps": [
-                {"question": "Who directed The Salt Road?"},
-                {"question": "Which of #1?", "action": "answer"},
-                {"question": "Where was #2 born?"},
-                {"question": "Who is Nobody?"},
-                {"question": "Where was #4 born?"},
-            ]
-        },
+        "plan": {"steps": PLAN},
         "act": lambda values: {"answer": "unknown" if "Nobody" in values["question"] else "Orla Vint [1]"},
         "plan_anew": {"steps": [{"question": "Where was Casper Holm born?"}]},
         "review": {"status": "PASS"},
@@ -274,7 +273,7 @@ def test_of_a_document_updated_meanwhile_only_what_it_says_now_is_cited(
 @pytest.mark.parametrize(
     ("given", "questions"),
     [
-        (True, ["Who directed The Salt Road?", "Which of them?", "Where were they born?"]),
+        (True, [step["question"] for step in PLAN]),
         (["Where was Orla Vint born?"], ["Where was Orla Vint born?"]),
         (
             [{"question": "Who is Vint?", "action": "retrieve"}, "Where was she born?"],
@@ -288,7 +287,7 @@ def test_a_plan_waits_for_approval_over_the_end_of_the_process(
     first, second = (model("par_rag", "scripted") for _ in range(2))
     with compiled(create_par_rag(first, kb, approve_plan=True), place) as graph:
         stopped = graph.invoke({"question": QUESTIONS[0]}, THREAD, durability="sync")
-        assert len(stopped["__interrupt__"][0].value["plan"]) == 3
+        assert len(stopped["__interrupt__"][0].value["plan"]) == len(PLAN)
 
     with compiled(create_par_rag(second, kb, approve_plan=True), place) as graph:
         result = graph.invoke(Command(resume=given), THREAD, durability="sync")
