@@ -1314,7 +1314,7 @@ def test_methods_lists_each_method_with_its_case_paper_nodes_options_and_ablatio
 
     for name, method in METHODS.items():
         assert f"{name}\n  case       {method.case}\n  paper      {method.paper}\n  nodes " in shown
-    assert "  options    integrator, reader, ranking, triples, granularities\n" in shown
+    assert "  options    integrator, reader, ranking, triples, granularities, variant, shown\n" in shown
     assert "  ablations  without-reranker, without-passages, " in shown
 
 

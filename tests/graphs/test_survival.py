@@ -273,7 +273,7 @@ def test_of_a_document_updated_meanwhile_only_what_it_says_now_is_cited(
 @pytest.mark.parametrize(
     ("given", "questions"),
     [
-        (True, [step["question"] for step in PLAN]),
+        (True, [*(step["question"] for step in PLAN[:-1]), "Where was Casper Holm born?"]),  # planned anew
         (["Where was Orla Vint born?"], ["Where was Orla Vint born?"]),
         (
             [{"question": "Who is Vint?", "action": "retrieve"}, "Where was she born?"],
