@@ -27,7 +27,7 @@ from langgraph_rag.tools.storage.word_index import words_to_search
 _SIZES = (5_000, 20_000, 80_000)
 _DEPTH = 50
 _FTS5 = """
-SELECT id FROM (SELECT rowid AS found, bm25(words, 2.0, 1.0) AS score FROM words WHERE words MATCH ?
+SELECT id FROM (SELECT rowid AS found, bm25(words, 3.0, 1.0) AS score FROM words WHERE words MATCH ?
 ORDER BY score, found LIMIT ?) JOIN passages ON number = found ORDER BY score, id
 """
 

@@ -27,7 +27,7 @@ QUERIES = [
     "zzz",
 ]
 _BM25 = """
-SELECT id, -bm25(words, 2.0, 1.0) FROM words JOIN passages ON number = words.rowid WHERE words MATCH ?
+SELECT id, -bm25(words, 3.0, 1.0) FROM words JOIN passages ON number = words.rowid WHERE words MATCH ?
 """
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.fusion import blend
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityRows
 from langgraph_rag.tools.knowledge_graphs.graph_search import walk_from
@@ -66,8 +67,8 @@ def test_a_fact_that_tells_nothing_leads_nowhere(fact: tuple[list[str], float]) 
     assert walked([], [fact], {}) == []
 
 
-@pytest.mark.parametrize("share", [0.0, 0.05])
-def test_a_walk_counts_as_much_as_the_names_of_the_query(share: float) -> None:
+@pytest.mark.parametrize("share", [0.0, 0.02])
+def test_a_walk_counts_as_much_as_its_share(share: float) -> None:
     found = [ScoredPassage(id=id_, score=score) for id_, score in (("blank", 1.0), ("other", 0.9), ("orvane", 0.5))]
 
     ranking = walk_from(GRAPH, ["sarl viaduct"], share, [], found, 4)
@@ -175,7 +176,28 @@ def test_of_many_facts_those_most_like_the_query_are_walked_on(empty_kb: Knowled
     reeds = [{"id": f"reed-{n}", "title": f"Reed {n}", "text": f"Reed {n} owns Pond {n}."} for n in range(9)]
     empty_kb.add([works, *reeds, CHAIN[1], *OTHERS], progress=False)
 
-    found = [passage["id"] for passage in empty_kb.search("Who founded Sarl Works?", 5, by="graph")]
+    found = [passage["id"] for passage in empty_kb.search("What did the founder of Sarl Works study?", 5, by="graph")]
 
     assert found[0] == "works"
     assert "orvane" in found
+
+
+@pytest.mark.parametrize(("sure", "first"), [(True, "c"), (False, "a")])
+def test_what_words_are_sure_of_comes_first(sure: bool, first: str) -> None:
+    meaning = [ScoredPassage(id="a", score=0.9), ScoredPassage(id="b", score=0.8), ScoredPassage(id="c", score=0.1)]
+    words = [ScoredPassage(id="c", score=9.0), ScoredPassage(id="a", score=8.9)]
+
+    blended = blend(meaning, words, sure=sure)
+
+    assert blended[0]["id"] == first
+    assert [passage["score"] for passage in blended] == sorted((p["score"] for p in blended), reverse=True)
+
+
+def test_passages_are_compared_by_how_far_ahead_they_are() -> None:
+    meaning = [ScoredPassage(id=f"{place:03}", score=0.5 - place / 1_000) for place in range(60)]
+    words = [ScoredPassage(id="known", score=12.0), ScoredPassage(id="001", score=2.0)]
+
+    assert [passage["id"] for passage in blend(meaning, words)[:3]] == ["known", "001", "000"]
+    assert blend([], words)[0]["id"] == "known"
+    assert [passage["id"] for passage in blend(meaning, [])] == [passage["id"] for passage in meaning]
+    assert blend([], []) == []

@@ -15,25 +15,32 @@ DEPTH = 50
 _WORDS = 0.65  # weight of words against meaning: where they differ, a name that is found is surer than a likeness
 
 
-def blend(meaning: Sequence[ScoredPassage], words: Sequence[ScoredPassage]) -> list[ScoredPassage]:
-    """Merge the rankings of one query by meaning and by words, each with its best 50 passages or more.
+def blend(
+    meaning: Sequence[ScoredPassage], words: Sequence[ScoredPassage], *, sure: bool = False
+) -> list[ScoredPassage]:
+    """Merge the rankings of one query by meaning and by words.
 
     In each ranking, the first passage scores 1 and the 50th 0, and what lies between keeps its distance: a passage far
     ahead of all others is surer than the first of many alike. Such convex fusion finds more than ranks do (Bruch et
     al. 2023). Ties are sorted by id.
+
+    Args:
+        meaning: the passages by meaning with their cosines, best first, 50 or more if there are so many.
+        words: the passages by words with their BM25 scores, likewise.
+        sure: whether words are sure of their first passage, which then is the first of all.
     """
     scores: defaultdict[str, float] = defaultdict(float)
-    for weight, ranking, least in (
-        (1 - _WORDS, meaning, meaning[-1]["score"] if meaning else 0.0),
-        (_WORDS, words, 0.0),
-    ):
+    least = meaning[-1]["score"] if meaning else 0.0
+    for weight, ranking, lowest in ((1 - _WORDS, meaning, least), (_WORDS, words, 0.0)):
         if ranking:
-            last = ranking[DEPTH - 1]["score"] if len(ranking) >= DEPTH else least
+            last = ranking[DEPTH - 1]["score"] if len(ranking) >= DEPTH else lowest
             span = ranking[0]["score"] - last
             for passage in ranking:
-                ahead = (passage["score"] - last) / span if span > 0 else 1.0
-                scores[passage["id"]] += weight * ahead
-    best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+                scores[passage["id"]] += weight * ((passage["score"] - last) / span if span > 0 else 1.0)
+    first = words[0]["id"] if sure else ""
+    if first:
+        scores[first] = max(scores.values())
+    best = sorted(scores.items(), key=lambda item: (-item[1], item[0] != first, item[0]))
     return [ScoredPassage(id=id_, score=score) for id_, score in best]
 
 

@@ -1,6 +1,6 @@
 """The searches of a knowledge base: dense, BM25, hybrid (both fused), and graph (a walk over the triple graph)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -14,6 +14,7 @@ from langgraph_rag.tools.similarity import Rank, Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
+_SURE = 0.5  # share of a passage in what the words of a query tell, from which on it is the right one for words
 
 
 @dataclass(frozen=True)
@@ -68,15 +69,16 @@ class Searcher:
         words = self._records.bm25(request.query, request.depth)
         if request.by == "bm25":
             return words
-        return blend(next(near), words)
+        sure = bool(words) and self._records.share_of_passage(request.query, words[0]["id"]) >= _SURE
+        return blend(next(near), words, sure=sure)
 
     def _walk(self, begun: Sequence[tuple[_Request, list[ScoredPassage]]]) -> list[list[ScoredPassage]]:
         """Return the passages by meaning, words, and a walk over the triple graph."""
         graphs = {extractor: self._entities(extractor) for extractor in {one.extractor for one, _ in begun}}
         names = [graphs[one.extractor].linked(one.query) for one, _ in begun]
         shares = [
-            self._records.share_of_names(one.query, filter(_has_letter, linked.values()))
-            for (one, _), linked in zip(begun, names, strict=True)
+            self._share_of_walk(one.query, linked, passages)
+            for (one, passages), linked in zip(begun, names, strict=True)
         ]
         stated = [
             self._stated(passages[:READ], one.extractor) if share else []
@@ -89,6 +91,11 @@ class Searcher:
             walk_from(graphs[one.extractor], linked, share, _likest(facts, near[:, 0].tolist()), passages, one.k)
             for (one, passages), linked, share, facts, near in zip(begun, names, shares, stated, cosines, strict=True)
         ]
+
+    def _share_of_walk(self, query: str, names: Iterable[str], found: Sequence[ScoredPassage]) -> float:
+        """Return how much a walk counts: as the query tells known names, and as its first passage leaves it open."""
+        share = self._records.share_of_names(query, filter(_has_letter, names)) if found else 0.0
+        return share and share * (1 - self._records.share_of_passage(query, found[0]["id"]))
 
     def _stated(self, passages: Sequence[ScoredPassage], extractor: str) -> list[Sequence[str]]:
         """Return the facts of some passages, each once."""

@@ -3,7 +3,7 @@
 The walk is that of HippoRAG 2 (Gutiérrez et al. 2025). There, a model filters the facts nearest to the query; here, the
 facts are from the first results, without a model, and names in the query count, too. The walk only proposes: the first
 two passages remain those of meaning and words, and of the rest it moves the more, the more of the query is names that
-the graph knows. Without such a name it moves nothing.
+the graph knows, and the more of it the first passage leaves open. Without such a name it moves nothing.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ READ = 5  # passages whose facts are used
 FACTS = 6  # the most similar ones to the query
 _KEPT = 2  # first passages of meaning and words, of which the walk begins
 _NAMED = 0.7  # weight of an entity in the query; that of one in a fact is the likeness of the fact
-_WALK = 6.0  # weight of the walk against meaning and words for a query that is nothing but known names
+_WALK = 15.0  # weight of the walk against meaning and words, times its share
 
 
 def walk_from(
@@ -38,7 +38,7 @@ def walk_from(
     Args:
         graph: the entities, facts and passages.
         names: the entities in the query, as `graph.link` returns them.
-        share: the share of the names in what the query tells, from 0 to 1: how much the walk counts.
+        share: how much the walk counts, from 0 to 1.
         facts: facts with their cosines with the query.
         found: the passages by meaning and words, best first, with scores of at most 1.
         k: the maximum number of passages.
@@ -57,7 +57,7 @@ def walk_from(
         for id_ in dict.fromkeys([*scores, *reached])
         if id_ in stating
     ]
-    ranking.sort(key=lambda passage: (-passage["score"], passage["id"]))
+    ranking.sort(key=lambda passage: -passage["score"])  # alike: in the order found
     for place, passage in enumerate(found[:k]):
         if passage["id"] not in stating:
             _insert(ranking, min(place, len(ranking)), passage)

@@ -18,7 +18,7 @@ Numbers = NDArray[np.int64]
 Values = NDArray[np.float64]
 
 _K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5
-_TITLE_WEIGHT = 2.0  # weight of a word: a title states the topic of its passage
+_TITLE_WEIGHT = 3.0  # weight of a word: a title and the terms that a passage explains are its topics
 _PART_WEIGHT = 0.5  # weight of a part of a name that some passage has as a whole
 _COLUMNS = 2  # title and text
 _TOTALS = 1  # the record with the numbers of passages and of their tokens
@@ -31,7 +31,7 @@ CREATE VIRTUAL TABLE temp.query_tokens USING fts5vocab(temp, query, instance);
 
 
 class Bm25:
-    """Ranks passages by the words and names of a query; a word of the title counts double.
+    """Ranks passages by the words and names of a query; a word of the title or of an explained term counts triple.
 
     A name is one word, as rare as the whole name. Its parts count, too, but less if some passage has the whole.
 
@@ -70,9 +70,20 @@ class Bm25:
         ]
 
     def rarity(self, words: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Return how much each word, name and part counts: its weight times its inverse document frequency."""
+        """Return how much each word, name and part tells: its weight times its inverse document frequency."""
         with self._db.snapshot():
-            return {word: weight * self._idf(self._scores[word][0]) for word, weight in self._weighted(words).items()}
+            return self._rarity(words)
+
+    def share(self, words: Mapping[str, Sequence[str]], id_: str) -> float:
+        """Return the share of a passage in what words and names tell, from 0 to 1."""
+        with self._db.snapshot():
+            rarity = self._rarity(words)
+            numbers = [number for (number,) in self._db.rows("number", "passages WHERE id = ?", id_)]
+            told = [rare for word, rare in rarity.items() if np.isin(numbers, self._scores[word][0]).any()]
+        return sum(told) / (sum(rarity.values()) or 1.0)
+
+    def _rarity(self, words: Mapping[str, Sequence[str]]) -> dict[str, float]:
+        return {word: weight * self._idf(self._scores[word][0]) for word, weight in self._weighted(words).items()}
 
     def _weighted(self, words: Mapping[str, Sequence[str]]) -> dict[str, float]:
         """Return the words, names and parts with their weights; the scores of all are known then."""

@@ -33,7 +33,7 @@ from langgraph_rag.tools.storage.origins import Origins
 from langgraph_rag.tools.storage.places import Places
 from langgraph_rag.tools.storage.triple_records import TripleRecords
 from langgraph_rag.tools.storage.waiting_vectors import WaitingVectors
-from langgraph_rag.tools.storage.word_index import words_to_index, words_to_search
+from langgraph_rag.tools.storage.word_index import title_to_index, words_to_index, words_to_search
 from langgraph_rag.tools.vectors import Matrix
 
 FORMAT = 4
@@ -154,7 +154,7 @@ class RecordStore:
         rows = [
             (
                 r["id"], r["title"], r["text"], r.get("source"), r["hash"], as_json(r["sentences"]),
-                as_json(r["phrases"]), words_to_index(r["title"]), words_to_index(r["text"]),
+                as_json(r["phrases"]), title_to_index(r["title"], r["text"]), words_to_index(r["text"]),
             )
             for r in records
         ]  # fmt: skip
@@ -246,12 +246,16 @@ class RecordStore:
         """Return the k passages that share the query's rarest words."""
         return self._ranking.best(words_to_search(query), k)
 
+    def share_of_passage(self, query: str, id_: str) -> float:
+        """Return the share of a passage in a query: of all that its words tell, by their rarity, from 0 to 1."""
+        return self._ranking.share(words_to_search(query), id_)
+
     def share_of_names(self, query: str, names: Iterable[str]) -> float:
         """Return the share of some names in a query: of all that its words tell, by their rarity, from 0 to 1."""
         named = {token for name in names for word in words_to_search(name) for token in word.split()}
         rarity = self._ranking.rarity(words_to_search(query))
         of_names = sum(rare for word, rare in rarity.items() if named.issuperset(word.split()))
-        return of_names / max(sum(rarity.values()), 1e-9)
+        return of_names / (sum(rarity.values()) or 1.0)
 
     def counts(self, extractor: str) -> Counts:
         """Return the numbers of stored items, with the triples of the given extractor."""

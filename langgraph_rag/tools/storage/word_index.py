@@ -6,6 +6,7 @@ from itertools import islice
 
 from langgraph_rag.normal_forms import POINTS, SYMBOLS, UNSPACED, WORD, folded
 from langgraph_rag.tools.language.stop_words import stop_words
+from langgraph_rag.tools.language.terms import terms_of
 
 TOKENIZE = """tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'" """
 TABLES = f"""
@@ -38,6 +39,12 @@ def words_to_index(text: str) -> str | None:
     if _UNFOLDED.search(spelled):
         return _apart(_form(spelled))
     return None if spelled == text else spelled
+
+
+def title_to_index(title: str, text: str) -> str | None:
+    """Return a title as `words_to_index` does, followed by the terms that the text explains: they are topics, too."""
+    titles = " ".join([title, *terms_of(text)])
+    return words_to_index(titles) or (None if titles == title else titles)
 
 
 def words_to_search(query: str) -> dict[str, list[str]]:
