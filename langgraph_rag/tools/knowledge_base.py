@@ -394,8 +394,7 @@ class KnowledgeBase:
         Returns:
             Passages, each with its `score`; compare scores only within one list. The score is the cosine similarity
                 with "dense", the BM25 score with "bm25", and at most 1 with "hybrid" and "graph": both scores, each
-                relative to the first passage and the 50th, and with "graph" also the PageRank of the walk. There, a
-                passage without triples keeps its rank, with a score between those of its neighbours.
+                relative to the first passage and the 50th, and with "graph" also the PageRank of the walk.
 
         Raises:
             ValueError: when `k` is not a whole number of at least 1.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import get_args
 
 from langgraph_rag.context import Search
@@ -95,7 +96,7 @@ class Searcher:
     def _share_of_walk(self, query: str, names: Iterable[str], found: Sequence[ScoredPassage]) -> float:
         """Return how much a walk counts: as the query tells known names, and as its first passage leaves it open."""
         share = self._records.share_of_names(query, filter(_has_letter, names)) if found else 0.0
-        return share and share * (1 - self._records.share_of_passage(query, found[0]["id"]))
+        return share and share * sqrt(max(0.0, 1 - self._records.share_of_passage(query, found[0]["id"])))
 
     def _stated(self, passages: Sequence[ScoredPassage], extractor: str) -> list[Sequence[str]]:
         """Return the facts of some passages, each once."""

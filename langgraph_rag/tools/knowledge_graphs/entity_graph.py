@@ -71,12 +71,6 @@ class EntityGraph:
         """Return the node of an entity by one of its names, if it is known."""
         return self.entities.get(normalise(name))
 
-    def stating(self, passages: Iterable[str]) -> dict[str, int]:
-        """Return the nodes of the passages that state facts; a walk cannot reach others."""
-        nodes = {id_: self.passages[id_] for id_ in passages if id_ in self.passages}
-        facts = self.walk.degree(list(nodes.values()))
-        return {id_: node for (id_, node), some in zip(nodes.items(), facts, strict=True) if some}
-
     def near(self, texts: Iterable[str], k: int) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities in some texts."""
         return self.rank({self.entities[name]: 1.0 for text in texts for name in self.link(text)}, k)

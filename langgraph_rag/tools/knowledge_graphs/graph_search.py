@@ -8,7 +8,7 @@ the graph knows, and the more of it the first passage leaves open. Without such 
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from math import inf, sqrt
+from math import sqrt
 from statistics import fmean
 
 from langgraph_rag.records import ScoredPassage, ids_of
@@ -20,7 +20,7 @@ READ = 5  # passages whose facts are used
 FACTS = 6  # the most similar ones to the query
 _KEPT = 2  # first passages of meaning and words, of which the walk begins
 _NAMED = 0.7  # weight of an entity in the query; that of one in a fact is the likeness of the fact
-_WALK = 15.0  # weight of the walk against meaning and words, times its share
+_WALK = 6.0  # weight of the walk against meaning and words, times its share
 
 
 def walk_from(
@@ -33,8 +33,6 @@ def walk_from(
 ) -> list[ScoredPassage]:
     """Return the k best passages of those found and of those near to the entities of a query and of facts.
 
-    A passage without facts, or that is newer than the graph, keeps its rank in `found`.
-
     Args:
         graph: the entities, facts and passages.
         names: the entities in the query, as `graph.link` returns them.
@@ -43,25 +41,18 @@ def walk_from(
         found: the passages by meaning and words, best first, with scores of at most 1.
         k: the maximum number of passages.
     """
-    seeds = _seeds(graph, names, facts)
-    near = graph.rank(seeds, max(k, DEPTH)) if share > 0 else []
+    near = graph.rank(_seeds(graph, names, facts), max(k, DEPTH)) if share > 0 else []
     if not near:
         return list(found[:k])
     scores = {passage["id"]: passage["score"] for passage in found}
     reached = {passage["id"]: sqrt(passage["score"] / near[0]["score"]) for passage in near}
     reached |= dict.fromkeys(ids_of(found[:_KEPT]), 1.0)
-    stating = graph.stating([*scores, *reached])
     weight = _WALK * share
     ranking = [
         ScoredPassage(id=id_, score=(scores.get(id_, 0.0) + weight * reached.get(id_, 0.0)) / (1 + weight))
         for id_ in dict.fromkeys([*scores, *reached])
-        if id_ in stating
     ]
-    ranking.sort(key=lambda passage: -passage["score"])  # alike: in the order found
-    for place, passage in enumerate(found[:k]):
-        if passage["id"] not in stating:
-            _insert(ranking, min(place, len(ranking)), passage)
-    return ranking[:k]
+    return sorted(ranking, key=lambda passage: -passage["score"])[:k]  # alike: in the order found
 
 
 def _seeds(
@@ -77,10 +68,3 @@ def _seeds(
     for name in names:
         seeds[graph.entities[name]] += _NAMED
     return seeds
-
-
-def _insert(ranking: list[ScoredPassage], place: int, passage: ScoredPassage) -> None:
-    """Insert a passage in a ranking; its score, which has another scale, is limited to those of its neighbours."""
-    above = ranking[place - 1]["score"] if place > 0 else inf
-    below = ranking[place]["score"] if place < len(ranking) else 0.0
-    ranking.insert(place, ScoredPassage(id=passage["id"], score=min(max(passage["score"], below), above)))
