@@ -467,5 +467,5 @@ def test_of_a_sentence_without_end_the_first_subjects_are_read() -> None:
 
 @pytest.mark.parametrize("opening", ["However, ", "When Karl Senn died, ", "In Ost, In 1900, "])
 def test_a_sentence_of_any_number_of_openings_is_read(opening: str) -> None:
-    assert extract_triples("Mill Fair", [f"{opening}the Mill Fair closed in 1920."])[-1][-1] == "1920"
+    assert "1920" in [tail for _, _, tail in extract_triples("Mill Fair", [f"{opening}the Mill Fair closed in 1920."])]
     extract_triples("Mill Fair", [f"{opening * 2_000}the Mill Fair closed in 1920."])

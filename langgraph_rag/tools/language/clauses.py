@@ -740,8 +740,12 @@ class Clauses:
     ) -> int:
         """Read what a subject is, and more of what it is: "a film directed by Bo Ray, starring Li Warren"."""
         tokens = self.tokens
-        while tokens.is_(place, "adv") or (tokens[place].text in {"about", "over"} and tokens.is_(place + 1, "num")):
+        while tokens.is_(place, "adv"):
             place += 1
+        if tokens[place].text in {"about", "over"} and tokens.is_(place + 1, "num"):
+            place += 1
+            if not self._measures(subject, text, noun_phrase(tokens, place)):
+                return place
         if tokens[place].text in PARTICLES:
             return place
         if tokens.is_(place, "prep"):
@@ -1004,7 +1008,7 @@ class Clauses:
             phrases, end = joined(tokens, phrase)
             if self._verb(end) and (not tokens.is_(end, "past") or verb in _MOVES):
                 return self._boundary(place)
-            if tokens[end].text == "to" and verb in _MOVES:
+            if (tokens[end].text == "to" or tokens.is_(end, "ing")) and verb in _MOVES:
                 return self._boundary(place)
             if tokens.is_(place, "ing"):
                 return place
@@ -1021,7 +1025,8 @@ class Clauses:
             relative = self._relative(place) if phrases[-1].kind == "name" else place
             if relative != place:
                 return relative
-        for preposition, phrase in asides:
+        unread = not (passive or objects or carried) and not tokens.is_(place, "stop", "comma", "and")
+        for preposition, phrase in () if unread else asides:
             self._say_at(subject, relation, carried if objects else "", preposition, [phrase], base)
         return place
 

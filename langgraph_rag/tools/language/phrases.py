@@ -108,6 +108,7 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
 def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
     """Return the end of the modifiers and the noun from a place on."""
     begin = place
+    one = tokens[place - 1].text.lower() in {"a", "an", "each", "every", "this"}  # no plural follows
     while True:
         token, following = tokens[place], tokens[place + 1].tag
         tag, inside = token.tag, place > begin or determined
@@ -135,7 +136,7 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
                 and following == "num"
                 and place == begin
             )
-            or (tag == "pres" and not acts and following not in {"det", "name", "num", "poss", "pron"})
+            or (tag == "pres" and not acts and not one and following not in {"det", "name", "num", "poss", "pron"})
             or (tag == "pres" and acts and determined and place == begin)
             or (tag == "det" and place > begin and token.text in {"other", "most"})
             or (tag == "and" and _joins_adjectives(tokens, place, begin))
