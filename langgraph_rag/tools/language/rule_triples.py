@@ -45,9 +45,10 @@ def facts_of_sentences(title: str, sentences: Sequence[str]) -> Iterator[list[Fa
 
     Code states no facts. Of an overlong sentence, only the beginning is read.
     """
-    topic = Topic(title, sentences)
-    for number, sentence in enumerate(sentences):
-        stated = [] if is_code(sentence) else _fullest(list(_stated(topic, _beginning(sentence), first=number == 0)))
+    read = [_beginning(sentence) for sentence in sentences]
+    topic = Topic(title, read)
+    for number, sentence in enumerate(read):
+        stated = [] if is_code(sentence) else _fullest(list(_stated(topic, sentence, first=number == 0)))
         yield [fact for fact in stated if fact[0].casefold() != fact[2].casefold()]
 
 
