@@ -57,6 +57,7 @@ _BECOMES = frozenset("became become remained".split())
 _TOWNS = frozenset(  # whose name follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
 )
+_NATION = re.compile(r"[^\W\d_a-z]\w+(?:[ai]n|ish|ese|[a-z]ch|i|ek|ic|sh|ss|[a-z]lander)")
 _COMMON = re.compile(r".*(?:s|ing|tion|sion|ity|ment|ness|ism|ship|ence|ance|ure|age|ency|ancy|phy|logy)")
 _ESSENTIAL = frozenset("to from into with as under against onto".split())
 _TAKES_ONE = frozenset("is was are were as of by in on at from to with for into became means".split())
@@ -104,11 +105,11 @@ class Clauses:
 
     def _read(self) -> None:
         begin = self._title_end(0)
-        if any(
-            self.tokens[at].text.lower() in _SPEAKS and not self.tokens.is_(at, "name")
-            for at in range(begin, len(self.tokens))
-        ):
-            return
+        depth = 0
+        for at in range(begin, len(self.tokens)):
+            depth += self.tokens.is_(at, "open") - self.tokens.is_(at, "close")
+            if depth == 0 and self.tokens[at].text.lower() in _SPEAKS and not self.tokens.is_(at, "name"):
+                return
         place = self._clause(0)
         self._owned()
         for _ in range(_MOST_CLAUSES):
@@ -509,7 +510,7 @@ class Clauses:
             if close is None:
                 return place
             at = place + 1
-            while tokens.is_(at, "adv", "and"):
+            while tokens.is_(at, "adv", "and") or tokens[at].text in {"best", "better", "more"}:
                 at += 1
             if tokens.is_(at, "rel") and tokens[at].text in {"who", "which"}:
                 self._predicates(subject, at + 1, [], inside=True)
@@ -522,7 +523,7 @@ class Clauses:
                 and (phrase.kind == "name" or " " in phrase.text)
             ):
                 self._being(subject, "is", at, until=close)
-            place = close + 1
+            place = self._after_brackets(close + 1)
             if self._verb(place):
                 return place
             place = close
@@ -535,8 +536,10 @@ class Clauses:
             depth += tokens.is_(at, "open") - tokens.is_(at, "close")
             if tokens[at].text in {";", ":"}:
                 return None
-            if depth == 0 and tokens.is_(at, "comma") and (self._verb(at + 1) or tokens.is_(at + 1, "rel", "adv")):
-                return at
+            if depth == 0 and tokens.is_(at, "comma"):
+                after = self._after_brackets(at + 1)
+                if self._verb(after) or tokens.is_(after, "rel", "adv"):
+                    return at
         return None
 
     def _brackets(self, subject: Subject, place: int) -> int:
@@ -820,10 +823,7 @@ class Clauses:
             self._say(subject, text, phrase)
             return
         inner = phrase.of
-        begin = phrase.start + (1 if phrase.determiner else 0)
-        if tokens.is_(begin, "date") and phrase.end > begin + 1 and phrase.kind == "noun" and not inner:
-            self._say(subject, f"{text} {phrase.head} of", self._plain(begin))
-            phrase = replace(phrase, text=tokens.text(begin + 1, phrase.end), before=tokens.text(begin + 1, phrase.end))
+        phrase = self._split(subject, text, phrase)
         if inner and inner.kind == "noun" and inner.determiner in {"a", "an"} and len(phrase.before.split()) <= 5:
             self._say(subject, f"{text} {phrase.before} of", inner)  # "was son of, judge"
             return
@@ -833,6 +833,22 @@ class Clauses:
                 self._say(subject, f"{text} {phrase.before} of", one)
             return
         self._say(subject, text, phrase)
+
+    def _split(self, subject: Subject, text: str, phrase: Phrase) -> Phrase:
+        """State the year or nation that a noun phrase begins with as a fact of its own; return the rest."""
+        tokens, begin = self.tokens, phrase.start + (1 if phrase.determiner else 0)
+        word, topic = tokens[begin], self.topic
+        if phrase.kind != "noun" or " " not in phrase.before:
+            return phrase
+        of_person = topic.is_person and topic.title in subject.heads and not subject.noun
+        if word.tag == "date":  # "is a 1931 film"
+            self._say(subject, f"{text} {phrase.head} of", self._plain(begin))
+        elif of_person and word.tag == "name" and tokens.is_(begin + 1, "word") and _NATION.fullmatch(word.text):
+            self._say(subject, text, self._plain(begin))  # "was an Italian painter"
+        else:
+            return phrase
+        after = tokens[begin + 1].start - word.start
+        return replace(phrase, text=phrase.text[after:].strip(), before=phrase.before[after:].strip())
 
     def _more(  # noqa: C901
         self, subject: Subject, relation: str, place: int, asides: Sequence[tuple[str, Phrase]], until: int | None

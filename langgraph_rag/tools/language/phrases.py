@@ -22,6 +22,7 @@ ADJECTIVE = re.compile(
     r"(?:[a-z]{2}(?:ic|al|ish|ese|ive|ous|ful|less|ible|able|ary|ant|ern)|(?:^|-)(?:public|private|small|large|free|open|short|long|old|new|young"
     r"|independent|non-\w+|black|white|red|blue|green|dark|light|low|high|early|late|single|multi-\w+))$"
 )
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _ONWARD = frozenset("higher later newer above earlier older lower below others more".split())
 _GOES_ON = frozenset({"word", "num", "name", "gen", "det", "poss"})
 COMPOUND = frozenset("favor favour behalf front case terms place spite charge honor honour memory".split())
@@ -88,8 +89,10 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
     genitive = any(tokens.is_(at, "gen") for at in range(begin, end))
     cut = cut or tokens[end].text in {"/", "than"}
     if last.tag == "name" and not (last.text.islower() and end > begin + 1):
-        before = tokens.text(begin, end - 1) if end - 1 > begin else ""
-        return Phrase(start, end, "name", last.text, last.text, determiner, None, genitive, before, cut)
+        numbered = end - 1 > begin and _ORDINAL.fullmatch(tokens[end - 2].text) is not None  # "21st Ost Regiment"
+        name = tokens.text(end - 2, end) if numbered else last.text
+        before = tokens.text(begin, end - 1 - numbered)
+        return Phrase(start, end, "name", name, name, determiner, None, genitive, before, cut)
     if end == begin + 1 and first.tag == "date":
         return Phrase(start, end, "date", first.text, first.text, determiner)
     kind = "number" if first.tag == "num" and determiner in ("", "about", "the", "a") else "noun"

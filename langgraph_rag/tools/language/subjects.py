@@ -27,6 +27,9 @@ _PARTS = frozenset(  # which a text about one thing means by "the", also after i
     "population capital headquarters wreck hull name title design construction interior exterior roof tower "
     "lamp bell economy climate area".split()
 )
+_EVENT = re.compile(
+    r".*(?:tion|sion|ment|ing|ship)|Battle|Siege|Murder|Death|Trial|Fall|War|History|Life|List|Timeline"
+)
 _IS_A = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;()]+)")
 _NOUN_END = re.compile(r",|\s(?:and|of|in|from|for|at|by|on|who|which|that|with|to|known|born|based|best|active)\b")
 _LIVES = re.compile(
@@ -84,6 +87,8 @@ class Topic:
         """Return whether the topic may be a person, by its name and its definition."""
         first = self.short.split(" ")[0]
         is_ship = len(first) > 1 and first.isupper()  # "SS Merrilow"
+        if " of " in self.short and _EVENT.fullmatch(first):
+            return False
         if not self.is_name or first == "The" or is_ship or any(map(str.isdigit, self.short)):
             return False
         defined = _IS_A.search(opening)
