@@ -135,6 +135,29 @@ def test_the_subject_is_the_sentences_own_or_the_topic_where_something_refers_to
             ["Low Tide | is third novel of | Ada Renk", "Low Tide | published in | 1982"],
         ),
         ("Low Tide", "Low Tide became Karl Hales’ best work.", ["Low Tide | became best work of | Karl Hales"]),
+        (
+            "Low Tide",
+            "Low Tide is a film. The music was written by Ida Vint. Karl Senn composed the score.",
+            [
+                "Low Tide | is | film",
+                "Low Tide | music was written by | Ida Vint",
+                "Karl Senn | composed the score of | Low Tide",
+            ],
+        ),
+        (
+            "Orla Vint",
+            "Orla Vint (born 3 May 1900) was a painter. A fund paid for her schooling at Quist School.",
+            [
+                "Orla Vint | born on | 3 May 1900",
+                "Orla Vint | was | painter",
+                "Orla Vint | schooling at | Quist School",
+            ],
+        ),
+        (
+            "Orla Vint",
+            "The daughter of a smith, Orla Vint won the Ost Prize. Designed by Bo Ray, the Ost Mill was sold in 1920.",
+            ["Orla Vint | won | Ost Prize", "Ost Mill | designed by | Bo Ray", "Ost Mill | was sold in | 1920"],
+        ),
     ],
 )
 def test_what_belongs_to_a_name_is_told_of_that_name(title: str, text: str, facts: list[str]) -> None:
@@ -181,6 +204,16 @@ def test_what_belongs_to_a_name_is_told_of_that_name(title: str, text: str, fact
             ["Kell | is long | 312 metres", "Kell | is wide | 20 m"],
         ),
         ("Kell", "Kell is a public, free town library.", ["Kell | is | public, free town library"]),
+        (
+            "Orla Vint",
+            "Orla Vint (born 3 May 1900) was a Norlandic painter. The 21st Ost Regiment bought her mill.",
+            ["Orla Vint | born on | 3 May 1900", "Orla Vint | was | Norlandic", "Orla Vint | was | painter"],
+        ),
+        (
+            "Nine Tides",
+            "Tides of Nine, also known as Nine Tides, is a 44-gun frigate. It was designed by engineer Bo Ray.",
+            ["Nine Tides | is | 44-gun frigate", "Nine Tides | was designed by engineer | Bo Ray"],
+        ),
         (
             "Hugh Roe",
             "Hugh Roe, 2nd Earl of Ost, was the son of Bo Roe, 1st Earl of Ost and Ida Vint.",
