@@ -397,7 +397,7 @@ def test_who_lived_longer_may_be_asked_of_directors() -> None:
     assert look_up(question, "Winter Tide", facts[:2]).missing == "When was Emil Varn born and when did Emil Varn die?"
     assert [step["question"] for step in SKILLS["plan"]({"question": asked})["steps"]][:2] == [
         "Who is the director of The Salt Road?",
-        "When was the director of The Salt Road born and when did the director of The Salt Road die?",
+        "When was #1 born and when did #1 die?",
     ]
 
 

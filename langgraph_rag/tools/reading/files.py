@@ -162,9 +162,10 @@ def _with_text(found: list[dict[str, object]]) -> list[dict[str, object]]:
 
     A text that is nothing else stays, as it may be a list of its own kind.
     """
+    if len(found) == 1 and leads_on(str(found[0]["text"])):
+        return []
     kept = [{**section, "text": without_what_is_no_text(str(section["text"]))} for section in found]
-    is_stub = len(found) == 1 and leads_on(str(found[0]["text"]))
-    return [section for section in kept if section["text"]] or ([] if is_stub else found)
+    return [section for section in kept if section["text"]] or found
 
 
 def _placed(file: Path, position: int) -> dict[str, object]:
