@@ -55,12 +55,17 @@ class EntityQueries(PromptReply):
         return {"entity": given} if isinstance(given, str) else given
 
 
+def _verdict(value: object) -> object:
+    """Read true or false, which some models write instead of a text; the number 1 is no verdict."""
+    return value if not isinstance(value, bool) else "yes" if value else "no"
+
+
 class LookUp(PromptReply):
     """One step of reasoning, with the entities to look up, or without any and with the answer (Eqs. 3 and 5)."""
 
     thought: str
     entities: list[EntityQueries] = Field(default_factory=list)
-    answer: Annotated[str, BeforeValidator(lambda value: {True: "yes", False: "no"}.get(value, value))] = ""
+    answer: Annotated[str, BeforeValidator(_verdict)] = ""
     unasked = {"thought": "", "entities": [], "answer": ""}
 
 

@@ -10,7 +10,7 @@ import pytest
 from fakes import ArithmeticEmbeddings, ScriptedModel
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from running import say, values, visited
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, QuestionError, UnknownNameError
@@ -18,6 +18,7 @@ from langgraph_rag.graphs.dualrag import create_dualrag
 from langgraph_rag.methods import create
 from langgraph_rag.nodes.retrieve_for_entity import Found
 from langgraph_rag.nodes.update_outline import append_support
+from langgraph_rag.prompts.dualrag import LookUp
 from langgraph_rag.records import Evidence, Result, ScoredPassage, ids_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -837,3 +838,14 @@ def test_the_methods_name_has_the_course_of_the_paper(films: KnowledgeBase) -> N
 def test_a_course_has_two_names(films: KnowledgeBase) -> None:
     with pytest.raises(UnknownNameError, match="course 'long': expected one of short, published"):
         create_dualrag(ScriptedModel.of([]), films, course=cast(Any, "long"))
+
+
+@pytest.mark.parametrize(("given", "read"), [(True, "yes"), (False, "no"), (1, "1"), (0, "0")])
+def test_a_verdict_is_told_from_a_number(given: object, read: str) -> None:
+    assert LookUp.model_validate({"thought": "So it is.", "answer": given}).answer == read
+
+
+@pytest.mark.parametrize("given", [{"name": "Kell"}, [{"name": "Kell"}]])
+def test_an_answer_that_is_no_text_is_a_reply_to_ask_for_again(given: object) -> None:
+    with pytest.raises(ValidationError):
+        LookUp.model_validate({"thought": "So it is.", "answer": given})
