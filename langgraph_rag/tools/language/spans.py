@@ -29,7 +29,7 @@ NUMBER = re.compile(
 )
 # Before an @ are at most 64 characters: without this limit it takes quadratic time to look for the @.
 _ADDRESS = re.compile(r"\bhttps?://[^\s<>()\"]*[^\s<>()\".,;:!?]|\b[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
-_DEGREES = re.compile(r"(?<![\w.])[-\u2212]?\d[\d,]*(?:\.\d+)?\s?°(?:\s?[CFK]\b)?")
+_DEGREES = re.compile(r"(?<![\w.,])[-\u2212]?\d[\d,]*(?:\.\d+)?\s?°(?:\s?[CFK]\b)?")
 _OF_PROGRAMS = re.compile(
     r"``?(?P<code>[^`\s][^`\n]{0,80})``?"
     r"|(?<![\w-])--?[a-z][\w-]*(?![\w(])"  # an option
