@@ -913,7 +913,7 @@ def test_long_names_leave_room_for_what_stands_beside_them(open_tab: OpenTab, tm
 
 def test_text_written_from_right_to_left_is_laid_out_so(open_tab: OpenTab, tmp_path: Path) -> None:
     with KnowledgeBase.open(tmp_path / "kb") as kb:
-        kb.add([{"title": "القاهرة", "text": "القاهرة was founded by Jawhar Siqilli."}], progress=False)
+        kb.add([{"title": "جسر القاهرة", "text": "القاهرة was founded by Jawhar Siqilli."}], progress=False)
     with serving(tmp_path / "kb") as url:
         tab = open_tab(url)
         tab.choose("Method", "par_rag")
@@ -929,7 +929,6 @@ def test_text_written_from_right_to_left_is_laid_out_so(open_tab: OpenTab, tmp_p
         for place in (
             ".question",
             ".steps li > div > div",
-            ".evidence .fact",
             ".evidence .sentence",
             ".evidence bdi",
             ".graph .entity",
