@@ -49,8 +49,13 @@ def test_the_five_minute_start_shows_what_is_printed(sample_folder: Path) -> Non
     held = run("info", "--kb", sample_folder).stdout.replace(str(sample_folder), "kb")
 
     assert "\nAnswer: " in printed and held
-    assert re.sub(r"[\d.]+ s\n$", "", printed) in page
+    assert _titles_sorted(re.sub(r"[\d.]+ s\n$", "", printed)) in _titles_sorted(page)
     assert [line for line in held.splitlines() if not line.startswith("triple vectors") and line not in page] == []
+
+
+def _titles_sorted(text: str) -> str:
+    """Sort the titles of a search: processors round differently, so that neighbours change places."""
+    return re.sub(r"(?<=  found     ).+(?= and \d+ more)", lambda found: ", ".join(sorted(found[0].split(", "))), text)
 
 
 @pytest.mark.parametrize("name", METHODS)
