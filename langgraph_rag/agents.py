@@ -1,6 +1,5 @@
 """The methods and the knowledge base as LangChain tools, for `langchain.agents.create_agent` and other agents."""
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -24,7 +23,7 @@ from langgraph_rag.nodes.approve_plan import REJECTED
 from langgraph_rag.nodes.construct import nearest
 from langgraph_rag.records import ScoredPassage, ids_of, origin_of, passage_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _Call = Callable[..., Awaitable[tuple[str, Any]]]  # text for the model, and the same as data
 
@@ -158,7 +157,7 @@ Passages = Annotated[int, Field(ge=1, le=_MOST, description="How many passages a
 Facts = Annotated[int, Field(ge=1, le=_MOST, description="How many facts at most.")]
 
 
-def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = "") -> list[BaseTool]:
+def knowledge_base_tools(kb: Retriever, *, prefix: str = "", about: str = "") -> list[BaseTool]:
     """Return the tools of a knowledge base: `search_passages`, `search_triples`, `neighbours`, `passages_near`.
 
     The content of each tool is text for the agent's model; the artifact is the same as plain data.
@@ -173,7 +172,7 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
         TypeError: when `kb` is not a knowledge base.
         ValueError: when a tool's name would have other characters than letters (a to z), digits, `-` and `_`.
     """
-    expect(KnowledgeBase, kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
+    expect(Retriever, kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def search_passages(query: Query, k: Passages = 5) -> tuple[str, list[Any]]:
         return await _shown(kb, await kb.arank(query, k))
@@ -185,7 +184,7 @@ def knowledge_base_tools(kb: KnowledgeBase, *, prefix: str = "", about: str = ""
         return _lines([entry["triple"] for entry in best]), best
 
     async def neighbours(entity: Name, k: Facts = 10) -> tuple[str, list[Any]]:
-        facts = await asyncio.to_thread(_facts_about, kb, entity)
+        facts = await kb.afacts_about(entity)
         if not facts:
             await kb.acheck_filled()
         others = f"\n({k} of {len(facts)} facts)" if len(facts) > k else ""
@@ -227,7 +226,7 @@ def _texts_in(value: object) -> list[str]:
     return [value] if isinstance(value, str) else value if isinstance(value, list) else []
 
 
-async def _shown(kb: KnowledgeBase, found: list[ScoredPassage]) -> tuple[str, list[Any]]:
+async def _shown(kb: Retriever, found: list[ScoredPassage]) -> tuple[str, list[Any]]:
     records = await kb.apassages(ids_of(found))
     text = "\n\n".join(f"{record['title']} ({record['id']})\n{_beginning(record['text'])}" for record in records)
     return text or "Nothing was found.", [passage_of(record) for record in records]
@@ -237,13 +236,6 @@ def _beginning(text: str, longest: int = _LONGEST) -> str:
     """Return the beginning of a text; documents with ids of their own may be whole books."""
     more = len(text) - longest
     return text if more <= 0 else f"{text[:longest]} ... ({more:,} more characters)"
-
-
-def _facts_about(kb: KnowledgeBase, entity: str) -> list[list[str]]:
-    graph = kb.graph
-    named = kb.entities.bearing(entity) or kb.entities.link(entity)
-    facts = [fact for name in named for fact in graph.neighbours(name)]
-    return [list(fact) for fact in dict.fromkeys(map(tuple, facts))]
 
 
 def _lines(facts: list[list[str]]) -> str:

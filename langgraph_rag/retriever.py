@@ -5,9 +5,10 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, PositiveInt
 
+from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.context import DEFAULT_SEARCH, Search
 from langgraph_rag.records import FoundPassage
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class KnowledgeBaseRetriever(BaseRetriever):
@@ -21,14 +22,16 @@ class KnowledgeBaseRetriever(BaseRetriever):
         arbitrary_types_allowed=True, extra="forbid"
     )  # such as a filter, which would let all pass
 
-    kb: KnowledgeBase
+    kb: Retriever
     k: PositiveInt = 10
     by: Search = DEFAULT_SEARCH
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, by: Search | None = None
     ) -> list[Document]:
-        return list(map(_document, self.kb.search(query, self.k if k is None else k, by=by or self.by)))
+        return list(
+            map(_document, run_in_background(self.kb.asearch(query, self.k if k is None else k, by=by or self.by)))
+        )
 
     async def _aget_relevant_documents(
         self,

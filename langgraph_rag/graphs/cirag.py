@@ -42,7 +42,7 @@ from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import cirag as prompts
 from langgraph_rag.records import Result, ScoredPassage, Triple
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class CiragResult(Result):
@@ -126,7 +126,7 @@ def after_answer(state: CiragState) -> Literal["sufficient", "insufficient", "la
 
 def create_cirag(
     llm: ChatModel,
-    kb: KnowledgeBase,
+    kb: Retriever,
     *,
     integrator: ChatModel | None = None,
     reader: ChatModel | None = None,

@@ -35,8 +35,8 @@ from langgraph_rag.nodes.update_outline import UpdateOutline, append_support, me
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import dualrag as prompts
 from langgraph_rag.records import Result, ScoredPassage, joined
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import EmbeddingReranker
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class DualragState(QuestionInput, Result):
@@ -111,7 +111,7 @@ def after_update(state: DualragState) -> Literal["reason", "answer", "read_passa
 
 def create_dualrag(
     llm: ChatModel,
-    kb: KnowledgeBase,
+    kb: Retriever,
     *,
     reranker: BaseDocumentCompressor | None = None,
     reasoner: ChatModel | None = None,

@@ -21,7 +21,7 @@ from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.nodes.think import Think
 from langgraph_rag.prompts import answering, ircot
 from langgraph_rag.records import Result, ScoredPassage
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class IrcotState(QuestionInput, Result):
@@ -48,7 +48,7 @@ def after_think(state: IrcotState) -> Literal["retrieve", "read_passages"]:
 
 
 def create_ircot(
-    llm: ChatModel, kb: KnowledgeBase, *, thinker: ChatModel | None = None, reader: ChatModel | None = None
+    llm: ChatModel, kb: Retriever, *, thinker: ChatModel | None = None, reader: ChatModel | None = None
 ) -> Machine[IrcotState, Context, QuestionInput, Result]:
     """Build IRCoT as a state machine; compile it with a checkpointer and a store of your choice.
 

@@ -34,6 +34,7 @@ from langgraph_rag.nodes.decompose_knowledge import (
     nearest_triples,
     with_documents,
     with_sentences,
+    with_triples,
 )
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.identify_candidates import (
@@ -55,7 +56,7 @@ from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, Result, ScoredPassage
 from langgraph_rag.tools.aligner import Aligner, BiEncoder, OwnAligner, with_and_without_chain
 from langgraph_rag.tools.embedding.embeddings import load_embeddings
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class KiragState(QuestionInput, Result):
@@ -84,7 +85,7 @@ _CONSTRUCT: dict[str, type[ConstructChain] | type[ConstructFirst]] = {"whole": C
 _SELECT = {"whole": places_for_all, "first": best_alone}
 _INTO = {"triples": into_triples, "sentences": into_sentences, "documents": into_documents}
 _WITH: dict[str, WithPassages] = {
-    "triples": KnowledgeBase.apassages_with_triples,
+    "triples": with_triples,
     "sentences": with_sentences,
     "documents": with_documents,
 }
@@ -123,7 +124,7 @@ def is_over(state: KiragState) -> bool:
 
 def create_kirag(
     llm: ChatModel,
-    kb: KnowledgeBase,
+    kb: Retriever,
     *,
     constructor: ChatModel | Literal["none"] | None = None,
     reader: ChatModel | None = None,
@@ -234,7 +235,7 @@ def create_kirag(
     return graph
 
 
-def _reader(reading: str, llm: ChatModel, kb: KnowledgeBase) -> ReadPassages:
+def _reader(reading: str, llm: ChatModel, kb: Retriever) -> ReadPassages:
     if reading == "passages":
         return ReadPassages(llm, answering.ANSWER_FROM_PASSAGES, kb, _PUBLISHED)
     return ReadPassages(llm, answering.ANSWER_FROM_CHAIN, kb, DEFAULTS, with_chain)
@@ -246,7 +247,7 @@ def _is_missing(aligner: str | Path) -> bool:
     return not aligner or (is_path and not Path(aligner).exists())
 
 
-def _aligner(given: Embeddings | str | Path | None, kb: KnowledgeBase, knowledge: str) -> Aligner:
+def _aligner(given: Embeddings | str | Path | None, kb: Retriever, knowledge: str) -> Aligner:
     """Return the aligner; by default a trained one, or the embedder of the knowledge base with its stored vectors."""
     if given is None and knowledge == "triples":
         if not kb.aligner.is_dir():

@@ -29,7 +29,7 @@ from langgraph_rag.nodes.weigh import OFFICIAL, PAPER
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import mgranrag as prompts
 from langgraph_rag.records import Result, ScoredPassage
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 DEFAULTS = Settings(max_steps=3, read_k=5)
 PUBLISHED = Settings(max_steps=1, read_k=5)
@@ -77,7 +77,7 @@ def after_calibrate_published(state: MgranragState) -> Literal["extract_evidence
 
 def create_mgranrag(
     llm: ChatModel,
-    kb: KnowledgeBase,
+    kb: Retriever,
     *,
     extractor: ChatModel | None = None,
     reader: ChatModel | None = None,

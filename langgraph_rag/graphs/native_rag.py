@@ -14,7 +14,7 @@ from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.prompts import answering
 from langgraph_rag.records import Result, ScoredPassage
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class NativeRagState(QuestionInput, Result):
@@ -34,7 +34,7 @@ DEFAULTS = Settings(max_steps=1)
 
 
 def create_native_rag(
-    llm: ChatModel, kb: KnowledgeBase, *, reader: ChatModel | None = None
+    llm: ChatModel, kb: Retriever, *, reader: ChatModel | None = None
 ) -> Machine[NativeRagState, Context, QuestionInput, Result]:
     """Build single-shot RAG as a state machine; compile it with a checkpointer and a store of your choice.
 

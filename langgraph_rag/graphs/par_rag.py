@@ -38,7 +38,7 @@ from langgraph_rag.nodes.review import Review
 from langgraph_rag.prompts import par_rag as prompts
 from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES
 from langgraph_rag.records import Result, ScoredPassage
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 DEFAULTS = Settings(max_steps=6, max_candidates=6, read_k=4)
 
@@ -129,7 +129,7 @@ def after_refine(state: ParRagState) -> Literal["retrieve", "recall"]:
 
 def create_par_rag(
     llm: ChatModel,
-    kb: KnowledgeBase,
+    kb: Retriever,
     *,
     planner: ChatModel | None = None,
     executor: ChatModel | None = None,

@@ -8,8 +8,8 @@ from typing_extensions import TypedDict
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _SAME = 0.9  # cosine, the paper's threshold
 
@@ -25,7 +25,7 @@ class AlignInput(TypedDict):
 class AlignPhrases:
     """Match phrases by normal form, or else by similarity, with half of the words and all numbers in common."""
 
-    kb: KnowledgeBase
+    kb: Retriever
 
     async def __call__(self, state: AlignInput) -> dict[str, Any]:
         """Return the graph's phrase for each phrase of the memory; a phrase without a match is returned as it is."""

@@ -16,7 +16,7 @@ from langgraph_rag.prompts.answering import Answer, TitledText, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ScoredPassage, ids_of, place_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 from langgraph_rag.tools.round_robin import round_robin
 
 _MOST = 10  # passages
@@ -49,10 +49,10 @@ def stands_in_facts(answer: str, texts: dict[str, Any]) -> bool:
     return is_answer(answer, texts) and (normalise(answer) in _VERDICTS or stands_in(answer, told))
 
 
-Gather = Callable[[KnowledgeBase, GenerateInput], Awaitable[dict[str, Any]]]
+Gather = Callable[[Retriever, GenerateInput], Awaitable[dict[str, Any]]]
 
 
-async def gather_triples(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
+async def gather_triples(kb: Retriever, state: GenerateInput) -> dict[str, Any]:
     """Gather the distinct core triples (the paper's set C)."""
     triples = {
         triple_key(evidence["triple"]): evidence["triple"] for evidence in state["evidence"] if evidence["triple"]
@@ -60,7 +60,7 @@ async def gather_triples(kb: KnowledgeBase, state: GenerateInput) -> dict[str, A
     return {"triples": list(triples.values())}
 
 
-async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
+async def gather_sentences(kb: Retriever, state: GenerateInput) -> dict[str, Any]:
     """Gather the supporting sentences (S), by passage and in the order of the text."""
     supporting = set(map(place_of, state["evidence"]))
     records = await kb.apassages([evidence["passage_id"] for evidence in state["evidence"]])
@@ -71,7 +71,7 @@ async def gather_sentences(kb: KnowledgeBase, state: GenerateInput) -> dict[str,
     return {"sentences": texts}
 
 
-async def gather_passages(kb: KnowledgeBase, state: GenerateInput) -> dict[str, Any]:
+async def gather_passages(kb: Retriever, state: GenerateInput) -> dict[str, Any]:
     """Gather up to ten supporting passages (D), or those of the first retrieval if no triple was accepted.
 
     The passages are taken from each step in turn, so that every step is represented. If a limit ended the search, those
@@ -94,7 +94,7 @@ class AnswerFrom:
 
     llm: ChatModel
     prompt: Prompt[Answer]
-    kb: KnowledgeBase
+    kb: Retriever
     granularity: Granularity
     gather: Gather
     suffices: Suffices = is_answer

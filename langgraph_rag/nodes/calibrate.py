@@ -13,9 +13,9 @@ from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.weigh import Weights, personalization
 from langgraph_rag.records import ScoredPassage, ids_of
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _RANKED = 50  # passages kept for the next round and the result, if no more are read
 
@@ -37,7 +37,7 @@ class CalibrateInput(TypedDict):
 class Calibrate:
     """Rank passages by personalized PageRank on the hierarchical graph, extended by the evidence."""
 
-    kb: KnowledgeBase
+    kb: Retriever
     weights: Weights
 
     async def __call__(self, state: CalibrateInput) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.retrieve_for_entity import Found
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.prompts.dualrag import OutlineEntry
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.support import nearest_evidence
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class CollectInput(TypedDict):
@@ -25,7 +25,7 @@ class CollectInput(TypedDict):
 class CollectPassages:
     """Collect whole passages, without order, instead of summarising them (table 3, "w/o KO")."""
 
-    kb: KnowledgeBase
+    kb: Retriever
 
     async def __call__(self, state: CollectInput) -> dict[str, Any]:
         """Return each new passage as a fragment without an entity."""

@@ -17,8 +17,8 @@ from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, ids_of, reciprocal_ranks
 from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.support import traced_back
+from langgraph_rag.tools.retrieve.retriever import Retriever
 from langgraph_rag.tools.round_robin import round_robin
 
 UNASKED = "unknown"
@@ -74,7 +74,7 @@ class Conclude:
     is the last one that the run had `reached`, or else "unknown".
     """
 
-    kb: KnowledgeBase
+    kb: Retriever
     gathered: Callable[[ConcludeInput], list[str]] = evidence_first
     reached: Callable[[ConcludeInput], str] = thought_last
 

@@ -12,8 +12,8 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.spreading import OFFERED, spread_out
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Evidence, ScoredPassage, Triple
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import TripleExtractor
+from langgraph_rag.tools.retrieve.retriever import Retriever
 from langgraph_rag.tools.vectors import Matrix
 
 
@@ -28,22 +28,20 @@ class ConstructInput(TypedDict):
     offered: list[Triple]
 
 
-Selection = Callable[[KnowledgeBase, ConstructInput, list[Triple], int | None], Awaitable[list[Triple]]]
+Selection = Callable[[Retriever, ConstructInput, list[Triple], int | None], Awaitable[list[Triple]]]
 
 
-async def nearest(kb: KnowledgeBase, query: str, triples: list[Triple], most: int | None) -> list[Triple]:
+async def nearest(kb: Retriever, query: str, triples: list[Triple], most: int | None) -> list[Triple]:
     """Return the `most` triples most similar to a query; ties keep their order."""
     return _best(triples, await _cosines(kb, query, triples))[:most]
 
 
-async def most_similar(
-    kb: KnowledgeBase, state: ConstructInput, triples: list[Triple], most: int | None
-) -> list[Triple]:
+async def most_similar(kb: Retriever, state: ConstructInput, triples: list[Triple], most: int | None) -> list[Triple]:
     """Select the `most` triples most similar to the query; ties keep the order of the passages."""
     return await nearest(kb, state["query"], triples, most)
 
 
-async def new_first(kb: KnowledgeBase, state: ConstructInput, triples: list[Triple], most: int | None) -> list[Triple]:
+async def new_first(kb: Retriever, state: ConstructInput, triples: list[Triple], most: int | None) -> list[Triple]:
     """Select the triples most similar to the query, but few of each passage, and one about each name compared.
 
     Those that were offered before and not kept count for less, so that they make room for new ones.
@@ -54,14 +52,12 @@ async def new_first(kb: KnowledgeBase, state: ConstructInput, triples: list[Trip
     return spread_out(_best(triples, cosines * weights), state["query"], most)
 
 
-async def all_of_them(
-    kb: KnowledgeBase, state: ConstructInput, triples: list[Triple], most: int | None
-) -> list[Triple]:
+async def all_of_them(kb: Retriever, state: ConstructInput, triples: list[Triple], most: int | None) -> list[Triple]:
     """Select every triple, in the order of the passages (ablation "w/o reranker")."""
     return triples
 
 
-async def _cosines(kb: KnowledgeBase, query: str, triples: list[Triple]) -> Matrix:
+async def _cosines(kb: Retriever, query: str, triples: list[Triple]) -> Matrix:
     return (await kb.atriple_cosines([query], [entry["triple"] for entry in triples]))[:, 0]
 
 
@@ -76,7 +72,7 @@ class Construct:
     Without an `extractor`, the triples are those of the knowledge base's own extractor.
     """
 
-    kb: KnowledgeBase
+    kb: Retriever
     extractor: TripleExtractor | None
     select: Selection
     defaults: Settings

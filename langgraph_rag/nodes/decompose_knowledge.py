@@ -12,24 +12,29 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key, triple_text
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.records import Candidate, Record, ScoredPassage, Source, Triple, ids_of
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
-Decomposer = Callable[[KnowledgeBase, Sequence[str]], Awaitable[list[Candidate]]]
-WithPassages = Callable[[KnowledgeBase, Sequence[str]], Awaitable[tuple[Sequence[Record], Sequence[Triple]]]]
-WholeGraph = Callable[[KnowledgeBase, Sequence[str], int], Awaitable[list[Candidate]]]
+Decomposer = Callable[[Retriever, Sequence[str]], Awaitable[list[Candidate]]]
+WithPassages = Callable[[Retriever, Sequence[str]], Awaitable[tuple[Sequence[Record], Sequence[Triple]]]]
+WholeGraph = Callable[[Retriever, Sequence[str], int], Awaitable[list[Candidate]]]
 
 
-async def into_triples(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]:
+async def into_triples(kb: Retriever, ids: Sequence[str]) -> list[Candidate]:
     """Decompose passages into triples, each with all passages and sentences that state it."""
     return [_fact(entry) for entry in await kb.atriples(ids)]
 
 
-async def into_sentences(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]:
+async def with_triples(kb: Retriever, ids: Sequence[str]) -> tuple[list[Record], list[Triple]]:
+    """Return passages with their extracted triples."""
+    return await kb.apassages_with_triples(ids)
+
+
+async def into_sentences(kb: Retriever, ids: Sequence[str]) -> list[Candidate]:
     """Decompose passages into sentences (KiRAG-Sent), each with the title, to which its pronouns may refer."""
     return (await with_sentences(kb, ids))[1]
 
 
-async def with_sentences(kb: KnowledgeBase, ids: Sequence[str]) -> tuple[list[Record], list[Candidate]]:
+async def with_sentences(kb: Retriever, ids: Sequence[str]) -> tuple[list[Record], list[Candidate]]:
     """Return passages and their sentences."""
     records = await kb.apassages(ids)
     return records, [
@@ -39,12 +44,12 @@ async def with_sentences(kb: KnowledgeBase, ids: Sequence[str]) -> tuple[list[Re
     ]
 
 
-async def into_documents(kb: KnowledgeBase, ids: Sequence[str]) -> list[Candidate]:
+async def into_documents(kb: Retriever, ids: Sequence[str]) -> list[Candidate]:
     """Leave passages whole (KiRAG-Doc)."""
     return (await with_documents(kb, ids))[1]
 
 
-async def with_documents(kb: KnowledgeBase, ids: Sequence[str]) -> tuple[list[Record], list[Candidate]]:
+async def with_documents(kb: Retriever, ids: Sequence[str]) -> tuple[list[Record], list[Candidate]]:
     """Return passages, and each one as a piece of knowledge."""
     records = await kb.apassages(ids)
     return records, [
@@ -55,7 +60,7 @@ async def with_documents(kb: KnowledgeBase, ids: Sequence[str]) -> tuple[list[Re
     ]
 
 
-async def nearest_triples(kb: KnowledgeBase, queries: Sequence[str], most: int) -> list[Candidate]:
+async def nearest_triples(kb: Retriever, queries: Sequence[str], most: int) -> list[Candidate]:
     """Return the triples of the whole knowledge base that are nearest to each of some queries."""
     found = await gather(kb.asearch_triples(query, most) for query in queries)
     return list({triple_key(entry["triple"]): _fact(entry) for entry in chain.from_iterable(found)}.values())
@@ -64,7 +69,7 @@ async def nearest_triples(kb: KnowledgeBase, queries: Sequence[str], most: int) 
 def all_knowledge(into: Decomposer) -> WholeGraph:
     """Return a function that decomposes all passages, independent of the queries."""
 
-    async def decompose(kb: KnowledgeBase, queries: Sequence[str], most: int) -> list[Candidate]:
+    async def decompose(kb: Retriever, queries: Sequence[str], most: int) -> list[Candidate]:
         return await into(kb, await kb.aids())
 
     return decompose
@@ -105,7 +110,7 @@ class DecomposeKnowledgeInput(TypedDict):
 class DecomposeKnowledge:
     """Decompose the retrieved passages; triples were read when the documents were added, or are read now and kept."""
 
-    kb: KnowledgeBase
+    kb: Retriever
     into: Decomposer
 
     async def __call__(self, state: DecomposeKnowledgeInput) -> dict[str, Any]:

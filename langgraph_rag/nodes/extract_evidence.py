@@ -20,7 +20,7 @@ from langgraph_rag.prompts.mgranrag import EvidenceReply, Extraction, NumberedTe
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Record, ScoredPassage, TraceStep, ids_of, trace_step
 from langgraph_rag.refusals import asks_nothing
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _NUMBER = re.compile(r"\D{0,3}(\d{1,6})(?:\.0)?\D{0,2}")  # 3, 3.0, "3", "[3]", "Q3"
 _NUMBERS = re.compile(r"(?:sentences?)?\D{0,3}\d{1,3}(?:\W+(?:and\W+)?\d{1,3})*\D{0,2}", re.IGNORECASE)
@@ -58,7 +58,7 @@ class ExtractEvidence:
 
     llm: ChatModel
     prompt: Prompt[Extraction]
-    kb: KnowledgeBase
+    kb: Retriever
 
     async def __call__(self, state: ExtractEvidenceInput) -> dict[str, Any]:
         """Return the evidence of this round, not scored yet, the trace, and the questions that are open."""

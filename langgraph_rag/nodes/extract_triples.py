@@ -23,8 +23,8 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import EXTRACT_FACTS, FactsOfPassages, SentencesOf, passages_text
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Fact, Record, ScoredPassage
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import Reading, TripleExtractor
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _P = TypeVar("_P", SentencesOf, Record)
 _log = logging.getLogger(__name__)
@@ -178,7 +178,7 @@ class ExtractTriples:
     A passage that cannot be read is not tried again for the same question, as each attempt costs calls.
     """
 
-    kb: KnowledgeBase
+    kb: Retriever
     extractor: TripleExtractor
 
     async def __call__(self, state: ExtractInput) -> dict[str, Any]:

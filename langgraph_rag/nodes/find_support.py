@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Record, TraceStep, new_evidence, trace_step
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.support import answering_evidence, has_answer, supporting_evidence
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class FindSupportInput(TypedDict):
@@ -32,7 +32,7 @@ class FindSupport:
     The reader's thought belongs to the last step.
     """
 
-    kb: KnowledgeBase
+    kb: Retriever
 
     async def __call__(self, state: FindSupportInput) -> dict[str, Any]:
         """Return all evidence, and a trace: if it is empty, the reader's thought becomes its only step."""

@@ -14,7 +14,7 @@ from langgraph_rag.nodes.spreading import OFFERED, spread_out
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate, ScoredPassage
 from langgraph_rag.tools.aligner import Aligner, names_led_to, with_and_without_chain
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class IdentifyCandidatesInput(TypedDict):
@@ -53,7 +53,7 @@ class IdentifyCandidates:
 class IdentifyInWholeGraph:
     """Score the knowledge of the whole knowledge base, without a retriever (table 4, "w/o Retriever")."""
 
-    kb: KnowledgeBase
+    kb: Retriever
     knowledge: WholeGraph
     aligner: Aligner
     defaults: Settings

@@ -17,7 +17,7 @@ from langgraph_rag.prompts.cirag import HistoryStep, Integration, history_text
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import TraceStep, Triple, evidence_at, trace_step
 from langgraph_rag.refusals import asks_nothing
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _SAME_QUESTION = 0.97  # cosine
 _UNTELLING = set("a an the is are was were be been has have had does did in on at of".split())  # in comparisons
@@ -50,16 +50,16 @@ def kept_alone(shown: list[list[str]]) -> list[list[str]]:
     return []
 
 
-Show = Callable[[KnowledgeBase, Sequence[Triple]], Awaitable[list[list[str]]]]
+Show = Callable[[Retriever, Sequence[Triple]], Awaitable[list[list[str]]]]
 """Returns what the integrator sees of candidates."""
 
 
-async def facts_alone(kb: KnowledgeBase, candidates: Sequence[Triple]) -> list[list[str]]:
+async def facts_alone(kb: Retriever, candidates: Sequence[Triple]) -> list[list[str]]:
     """Show head, relation and tail."""
     return [entry["triple"] for entry in candidates]
 
 
-async def facts_with_sentences(kb: KnowledgeBase, candidates: Sequence[Triple]) -> list[list[str]]:
+async def facts_with_sentences(kb: Retriever, candidates: Sequence[Triple]) -> list[list[str]]:
     """Show, after the tail, the sentences of a fact's first source, if they still exist."""
     sources = [entry["sources"][0] for entry in candidates]
     passages = {record["id"]: record for record in await kb.apassages([source["passage_id"] for source in sources])}
@@ -76,7 +76,7 @@ class Integrate:
 
     llm: ChatModel
     prompt: Prompt[Integration]
-    kb: KnowledgeBase
+    kb: Retriever
     defaults: Settings
     remember: Remember
     show: Show = facts_alone

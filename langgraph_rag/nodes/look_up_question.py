@@ -7,14 +7,14 @@ from langgraph_rag.context import context
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.records import LISTED
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 @dataclass(frozen=True)
 class LookUpQuestion:
     """Retrieve passages for the question, without showing them to a model."""
 
-    kb: KnowledgeBase
+    kb: Retriever
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the passages as the first retrieval."""

@@ -14,7 +14,7 @@ from langgraph_rag.prompts.answering import Answer, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, ScoredPassage, ids_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class ReadInput(TypedDict):
@@ -42,7 +42,7 @@ class ReadPassages:
 
     llm: ChatModel
     prompt: Prompt[Answer]
-    kb: KnowledgeBase
+    kb: Retriever
     defaults: Settings
     more: Callable[[ReadInput], dict[str, Any]] = passages_alone
 

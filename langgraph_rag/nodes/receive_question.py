@@ -12,7 +12,7 @@ from langgraph_rag.context import context
 from langgraph_rag.errors import QuestionError
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import no_usage
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _EMPTY = (str, int, float, bool, list, dict)
 _hints = cache(get_type_hints)
@@ -63,11 +63,11 @@ class ReceiveQuestion:
         TypeError: when `kb` is not a knowledge base.
     """
 
-    kb: KnowledgeBase
+    kb: Retriever
     state: type
 
     def __post_init__(self) -> None:
-        expect(KnowledgeBase, self.kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
+        expect(Retriever, self.kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the initial state with the question in one line, also as the first query if the state has one.

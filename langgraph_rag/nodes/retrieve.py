@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.context import context
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import LISTED, ScoredPassage, ids_of
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class RetrieveInput(TypedDict):
@@ -26,7 +26,7 @@ class Retrieve:
     The first retrieval also keeps the passages that follow, for the list of passages in the result.
     """
 
-    kb: KnowledgeBase
+    kb: Retriever
 
     async def __call__(self, state: RetrieveInput) -> dict[str, Any]:
         """Return the passages, best first, and the number of their step."""

@@ -14,9 +14,9 @@ from langgraph_rag.prompts.par_rag import Standing
 from langgraph_rag.records import Evidence, Record, Triple, evidence_at, ids_of, new_evidence, place_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.fusion import fuse
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.spans import spot_names
 from langgraph_rag.tools.language.support import nearest_evidence
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class RetrieveFinelyInput(TypedDict):
@@ -33,7 +33,7 @@ class RetrieveFinelyInput(TypedDict):
 class RetrieveFinely(ForEachQuestion):
     """Retrieve the sentences against which an interim answer is checked, unless it was quoted."""
 
-    kb: KnowledgeBase
+    kb: Retriever
     defaults: Settings
 
     async def one(self, state: RetrieveFinelyInput) -> dict[str, Any]:

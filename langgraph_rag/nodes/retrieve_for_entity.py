@@ -13,8 +13,8 @@ from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import LISTED, ScoredPassage, ids_of, reciprocal_ranks
 from langgraph_rag.tools.fusion import fuse
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reranker import rerank
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _LEAST = 3  # passages that are kept even if the reranker returns fewer
 
@@ -40,7 +40,7 @@ class RetrieveForEntity:
         TypeError: when `reranker` is not a document compressor.
     """
 
-    kb: KnowledgeBase
+    kb: Retriever
     reranker: BaseDocumentCompressor
 
     def __post_init__(self) -> None:

@@ -5,14 +5,14 @@ from typing import Any
 
 from langgraph_rag.nodes.for_each_question import ForEachQuestion
 from langgraph_rag.nodes.retrieve import Retrieve, RetrieveInput
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 @dataclass(frozen=True)
 class RetrieveForSteps(ForEachQuestion):
     """Retrieve the `top_k` best passages for each question."""
 
-    kb: KnowledgeBase
+    kb: Retriever
 
     async def one(self, state: RetrieveInput) -> dict[str, Any]:
         """Return the passages."""

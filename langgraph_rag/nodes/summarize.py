@@ -17,9 +17,9 @@ from langgraph_rag.prompts.dualrag import Summary
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ids_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.support import supporting_evidence
 from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _PARTS = re.compile(r";|\b(?:but|however|though|although)\b")  # of a sentence; one of them may be informative
 _NOTHING = {"none", "null", "nothing", "not helpful", "not relevant"}
@@ -48,7 +48,7 @@ class Summarize:
 
     llm: ChatModel
     prompt: Prompt[Summary]
-    kb: KnowledgeBase
+    kb: Retriever
 
     async def __call__(self, reading: SummarizeInput) -> dict[str, Any]:
         """Return at most one fragment, to be joined with those of the other entities."""

@@ -17,8 +17,8 @@ from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.dualrag import Notes, Wanted
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ids_of
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.support import supporting_evidence
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _LEAST_EACH = 6  # passages of each entity
 
@@ -38,7 +38,7 @@ class TakeNotes:
 
     llm: ChatModel
     prompt: Prompt[Notes]
-    kb: KnowledgeBase
+    kb: Retriever
 
     async def __call__(self, state: TakeNotesInput) -> dict[str, Any]:
         """Return a fragment for each name that something was found about, and what stayed open."""

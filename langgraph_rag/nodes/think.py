@@ -16,8 +16,8 @@ from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage, TraceStep, ids_of, trace_step
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class ThinkInput(TypedDict):
@@ -37,7 +37,7 @@ class Think:
 
     llm: ChatModel
     prompt: Prompt[Thought]
-    kb: KnowledgeBase
+    kb: Retriever
     defaults: Settings
 
     async def __call__(self, state: ThinkInput) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.records import Candidate
 from langgraph_rag.tools.embedding.calling import embed_queries, embed_texts
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 from langgraph_rag.tools.vectors import Matrix
 
 _CONTEXT = 0.3  # weight of the passage; the triple has the rest
@@ -58,7 +58,7 @@ class OwnAligner:
     And it was not trained on chains: to it the question outweighs what a chain leads to: those names are queries, too.
     """
 
-    def __init__(self, kb: KnowledgeBase) -> None:
+    def __init__(self, kb: Retriever) -> None:
         self._kb = kb
 
     async def score(self, question: str, chain: Sequence[Candidate], knowledge: Sequence[Candidate]) -> list[float]:

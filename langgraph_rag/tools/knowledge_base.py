@@ -677,6 +677,13 @@ class KnowledgeBase:
             await self.acheck_filled()
         return found
 
+    async def afacts_about(self, entity: str) -> list[list[str]]:
+        """Return the facts that name an entity, first as head, then only as tail; none of an unknown one."""
+        entity = checked_words(entity)
+        self._access.check_open()
+        facts: list[list[str]] = await self._graph_making.ask(partial(self._facts_about, entity))
+        return facts
+
     async def aneighbours(self, id_: str, *, before: int = 1, after: int = 1) -> list[Record]:
         """Return passages like `neighbours`, without blocking the event loop."""
         ids = await self._read(self._records.places.near, *self._near(id_, before, after))
@@ -738,6 +745,11 @@ class KnowledgeBase:
         read = {source["passage_id"] for entry in triples for source in entry["sources"]}
         without = [id_ for id_ in ids if id_ not in read]
         return self._records.triples.unextracted(extractor, without) if without else [], triples
+
+    def _facts_about(self, entity: str) -> list[list[str]]:
+        graph, entities = self.graph, self.entities
+        facts = [fact for name in entities.bearing(entity) or entities.link(entity) for fact in graph.neighbours(name)]
+        return [list(fact) for fact in dict.fromkeys(map(tuple, facts))]
 
     def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
         scores = {passage["id"]: passage["score"] for passage in scored}

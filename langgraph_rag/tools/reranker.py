@@ -12,7 +12,7 @@ from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.errors import RagError, RerankerError
 from langgraph_rag.records import Record, reciprocal_ranks, titled_text
 from langgraph_rag.tools.fusion import TOP_HEAVY, fuse
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 
 class EmbeddingReranker(BaseDocumentCompressor):
@@ -24,7 +24,7 @@ class EmbeddingReranker(BaseDocumentCompressor):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    kb: KnowledgeBase
+    kb: Retriever
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

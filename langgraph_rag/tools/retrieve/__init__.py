@@ -1,0 +1,1 @@
+"""Retrieval: what the steps of methods read, and by what filter."""
