@@ -16,6 +16,7 @@ from langgraph_rag.characters import is_blank
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.context import MAX_QUERY_CHARS, Context, as_context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, QuestionError
+from langgraph_rag.filters import Where, read_filter
 from langgraph_rag.machine import STEPS
 from langgraph_rag.metering import Account, charged
 from langgraph_rag.naming import expect_name
@@ -157,7 +158,9 @@ Passages = Annotated[int, Field(ge=1, le=_MOST, description="How many passages a
 Facts = Annotated[int, Field(ge=1, le=_MOST, description="How many facts at most.")]
 
 
-def knowledge_base_tools(kb: Retriever, *, prefix: str = "", about: str = "") -> list[BaseTool]:
+def knowledge_base_tools(
+    kb: Retriever, *, prefix: str = "", about: str = "", filter: Where | None = None
+) -> list[BaseTool]:
     """Return the tools of a knowledge base: `search_passages`, `search_triples`, `neighbours`, `passages_near`.
 
     The content of each tool is text for the agent's model; the artifact is the same as plain data.
@@ -167,31 +170,35 @@ def knowledge_base_tools(kb: Retriever, *, prefix: str = "", about: str = "") ->
         prefix: the beginning of the tools' names. If an agent has the tools of several knowledge bases, give each a
             prefix: of several tools with the same name, the agent calls the last.
         about: what the documents are about, for example "our contracts", for the descriptions.
+        filter: conditions on metadata, title or source: the tools show nothing of other passages. A `filter` in the
+            settings of the agent's run holds, too.
 
     Raises:
+        FilterError: when the filter cannot be read.
         TypeError: when `kb` is not a knowledge base.
         ValueError: when a tool's name would have other characters than letters (a to z), digits, `-` and `_`.
     """
     expect(Retriever, kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
+    read_filter(filter or {})
 
     async def search_passages(query: Query, k: Passages = 5) -> tuple[str, list[Any]]:
-        return await _shown(kb, await kb.arank(query, k))
+        return await _shown(kb, await kb.arank(query, k, filter=filter), filter)
 
     async def search_triples(query: Query, k: Facts = 10) -> tuple[str, list[Any]]:
-        found = await kb.arank(query, _AROUND)
+        found = await kb.arank(query, _AROUND, filter=filter)
         triples = await kb.atriples(ids_of(found))
         best = await nearest(kb, query, triples, k) if triples else []
         return _lines([entry["triple"] for entry in best]), best
 
     async def neighbours(entity: Name, k: Facts = 10) -> tuple[str, list[Any]]:
-        facts = await kb.afacts_about(entity)
+        facts = await kb.afacts_about(entity, filter=filter)
         if not facts:
             await kb.acheck_filled()
         others = f"\n({k} of {len(facts)} facts)" if len(facts) > k else ""
         return _lines(facts[:k]) + others, facts[:k]
 
     async def passages_near(entities: Names, k: Passages = 5) -> tuple[str, list[Any]]:
-        return await _shown(kb, await kb.anear_entities(entities, k))
+        return await _shown(kb, await kb.anear_entities(entities, k, filter=filter), filter)
 
     documents = f" The documents are about {about}." if about else ""
     tools: list[tuple[_Call, str]] = [
@@ -226,8 +233,8 @@ def _texts_in(value: object) -> list[str]:
     return [value] if isinstance(value, str) else value if isinstance(value, list) else []
 
 
-async def _shown(kb: Retriever, found: list[ScoredPassage]) -> tuple[str, list[Any]]:
-    records = await kb.apassages(ids_of(found))
+async def _shown(kb: Retriever, found: list[ScoredPassage], filter: Where | None) -> tuple[str, list[Any]]:
+    records = await kb.apassages(ids_of(found), filter=filter)
     text = "\n\n".join(f"{record['title']} ({record['id']})\n{_beginning(record['text'])}" for record in records)
     return text or "Nothing was found.", [passage_of(record) for record in records]
 

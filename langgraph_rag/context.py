@@ -1,5 +1,6 @@
 """Run-time settings, which can be changed for each run: `graph.invoke(..., context=Context(...))`."""
 
+import json
 import logging
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -10,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.characters import is_text
+from langgraph_rag.filters import read_filter
 
 _log = logging.getLogger(__name__)
 Search = Literal["dense", "bm25", "hybrid", "graph"]
@@ -47,6 +49,8 @@ class Context:
     """Most tokens of passages read for evidence in one call; more take several calls (MGranRAG; estimated tokens)."""
     search: Search = DEFAULT_SEARCH
     """How passages are found: by meaning, by words, by both fused, or by both and a walk over the triple graph."""
+    filter: dict[str, Any] | None = field(default=None, hash=False)
+    """Which passages are read, by metadata, title or source, such as {"year": {"$gte": 2020}}; by default all."""
     answer_style: Style = ""
     """How to write the answer, such as "in one sentence, in German"; by default it is as short as possible."""
     max_history_tokens: Count = 4_000
@@ -72,6 +76,8 @@ class Context:
             raise ValueError(f"answer_style must be text of at most {_LONGEST_STYLE:,} characters, got {style!r:.80}")
         if self.search not in get_args(Search):
             raise ValueError(f"search must be one of {', '.join(get_args(Search))}, got {self.search!r}")
+        if self.filter is not None:
+            object.__setattr__(self, "filter", json.loads(read_filter(self.filter).as_json))  # the caller's may change
         deadline = self.deadline_s
         if deadline is True or deadline is not None and not (isinstance(deadline, int | float) and deadline > 0):
             raise ValueError(f"deadline_s must be a number of more than 0 seconds, got {deadline!r}")

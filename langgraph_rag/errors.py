@@ -46,6 +46,10 @@ class QuestionError(RagError, ValueError):
     """A question is empty or too long."""
 
 
+class FilterError(RagError, ValueError):
+    """A filter on passages cannot be read, or does not fit any of them."""
+
+
 class PlanError(RagError):
     """A plan edited by a person cannot be read."""
 

@@ -1,5 +1,7 @@
 """The knowledge base as a LangChain retriever, for chains and other components."""
 
+from typing import Any
+
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -7,6 +9,7 @@ from pydantic import ConfigDict, PositiveInt
 
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.context import DEFAULT_SEARCH, Search
+from langgraph_rag.filters import Where, joined
 from langgraph_rag.records import FoundPassage
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
@@ -14,34 +17,38 @@ from langgraph_rag.tools.retrieve.retriever import Retriever
 class KnowledgeBaseRetriever(BaseRetriever):
     """Finds the `k` best passages with one search `by` meaning, words or the triple graph, without a model.
 
-    Both can also be set for a single query: `retriever.invoke(query, k=3)`. A document has the metadata that it was
-    added with, its title and source, and its `score`.
+    A `filter` lets through the passages whose metadata, title or source meet its conditions, as in `kb.search`. All
+    three can also be set for a single query: `retriever.invoke(query, k=3)`; then both filters hold. A document has the
+    metadata that it was added with, its title and source, and its `score`.
     """
 
-    model_config = ConfigDict(
-        arbitrary_types_allowed=True, extra="forbid"
-    )  # such as a filter, which would let all pass
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     kb: Retriever
     k: PositiveInt = 10
     by: Search = DEFAULT_SEARCH
+    filter: dict[str, Any] | None = None
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, by: Search | None = None
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **settings: Any
     ) -> list[Document]:
-        return list(
-            map(_document, run_in_background(self.kb.asearch(query, self.k if k is None else k, by=by or self.by)))
-        )
+        return run_in_background(self._found(query, **settings))
 
     async def _aget_relevant_documents(
         self,
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
-        k: int | None = None,
-        by: Search | None = None,
+        **settings: Any,
     ) -> list[Document]:
-        return list(map(_document, await self.kb.asearch(query, self.k if k is None else k, by=by or self.by)))
+        return await self._found(query, **settings)
+
+    async def _found(
+        self, query: str, *, k: int | None = None, by: Search | None = None, filter: Where | None = None
+    ) -> list[Document]:
+        where = joined(self.filter, filter)
+        found = await self.kb.asearch(query, self.k if k is None else k, by=by or self.by, filter=where)
+        return list(map(_document, found))
 
 
 def _document(passage: FoundPassage) -> Document:

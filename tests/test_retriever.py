@@ -44,11 +44,11 @@ async def test_a_query_may_have_settings_of_its_own(kb: KnowledgeBase) -> None:
         p["id"] for p in kb.search("Who directed The Salt Road?", 1, by="bm25")
     ]
     assert await retriever.ainvoke("Who directed The Salt Road?", k=1, by="bm25") == found
-    with pytest.raises(TypeError, match="filter"):
-        retriever.invoke("Who directed The Salt Road?", filter={"page": 2})
+    with pytest.raises(TypeError, match="where"):
+        retriever.invoke("Who directed The Salt Road?", where={"page": 2})
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"by": "luck"}, {"kb": "kb"}, {"filter": {"page": 2}}])
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"by": "luck"}, {"kb": "kb"}, {"where": {"page": 2}}])
 def test_what_it_cannot_do_is_refused(kb: KnowledgeBase, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         KnowledgeBaseRetriever(**{"kb": kb, **wrong})

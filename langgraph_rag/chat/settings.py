@@ -10,12 +10,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from langgraph_rag.context import Context
 from langgraph_rag.errors import RagError
+from langgraph_rag.filters import filter_in
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models.loading import MODEL_FORMS
 from langgraph_rag.naming import spoken
 
 _CONTEXT = TypeAdapter(Context)
-_FIRST = ("answer_style", "search", "top_k", "max_steps", "max_model_calls", "max_tokens", "deadline_s")
+_FIRST = ("answer_style", "filter", "search", "top_k", "max_steps", "max_model_calls", "max_tokens", "deadline_s")
 _OFFLINE = "offline is no language model but rules without weights, to try the page with."
 
 
@@ -74,8 +75,9 @@ class SettingsForm:
             RagError: when a setting has an invalid value; the message names it.
         """
         given = {name: field.value for name, field in self._fields.items() if field.value is not None}
+        where = str(given.pop("filter", "")).strip()
         try:
-            context = _CONTEXT.validate_python(given)
+            context = _CONTEXT.validate_python({**given, "filter": filter_in(where) if where else None})
         except ValidationError as error:
             wrong = "; ".join(f"{_words(str(e['loc'][0]))}: {e['msg']}" for e in error.errors())
             raise RagError(f"a setting cannot be used: {wrong}") from error
@@ -104,6 +106,8 @@ def _model_control(model: str, models: Sequence[str]) -> Any:
 def _control(name: str, schema: dict[str, Any]) -> Any:
     if "enum" in schema:
         control: Any = ui.select(schema["enum"], label=_words(name), value=schema["default"])
+    elif name == "filter":
+        control = ui.input(_words(name), placeholder="none").props("spellcheck=false")
     elif schema.get("type") == "string":
         control = ui.input(_words(name), value=schema["default"], placeholder="as short as possible")
     else:

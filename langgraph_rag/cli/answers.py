@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from langgraph_rag.filters import Where
 from langgraph_rag.narration import narrate_cost
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Evidence, Record, ids_of, origin_of, page_of
@@ -15,10 +16,10 @@ from langgraph_rag.tools.storage.record_store import has_own_id
 _READ = 10  # passages shown if there is no evidence
 
 
-def records_behind(result: dict[str, Any], base: KnowledgeBase) -> dict[str, Record]:
+def records_behind(result: dict[str, Any], base: KnowledgeBase, filter: Where | None = None) -> dict[str, Record]:
     """Look up the passages of a result, which has only their ids."""
     ids = [evidence["passage_id"] for evidence in result["evidence"]] + ids_of(result["passages"])
-    return {record["id"]: record for record in base.passages(ids)}
+    return {record["id"]: record for record in base.passages(ids, filter=filter)}
 
 
 def with_origins(result: dict[str, Any], records: dict[str, Record]) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def ask(
             tell_loading()
             warm_up(base, context)
         result = asyncio.run(answered())
-        records = records_behind(result, base)
+        records = records_behind(result, base, context.filter)
     if as_json:
         typer.echo(json.dumps(with_origins(result, records), ensure_ascii=False, indent=2))
     else:

@@ -14,6 +14,8 @@ from langchain_core.embeddings import Embeddings
 from pydantic import TypeAdapter
 
 from langgraph_rag.context import Context
+from langgraph_rag.errors import FilterError
+from langgraph_rag.filters import filter_in
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models.loading import MODEL_FORMS
 from langgraph_rag.tools.embedding.calling import embed_queries
@@ -59,6 +61,7 @@ Cache = Annotated[Path | None, path_option("--cache", help="File to cache the mo
 
 DEFAULTS = Context()
 _LEAST = {int: 1, int | None: 1, float | None: 0.001}
+_PANEL, _KIND = "Settings of a question", inspect.Parameter.POSITIONAL_OR_KEYWORD
 _PROBE = "Are you there?"
 
 
@@ -88,10 +91,20 @@ def _settings() -> list[inspect.Parameter]:
 
 
 def _setting(name: str, kind: Any, default: object, description: str) -> inspect.Parameter:
+    if name == "filter":
+        option = typer.Option("--filter", parser=_filter, metavar="<json>", help=description, rich_help_panel=_PANEL)
+        return inspect.Parameter(name, _KIND, default=default, annotation=Annotated[Any, option])
     flag = f"--{name.removesuffix('_s').replace('_', '-')}"
-    option = typer.Option(flag, min=_LEAST.get(kind), help=description, rich_help_panel="Settings of a question")
+    option = typer.Option(flag, min=_LEAST.get(kind), help=description, rich_help_panel=_PANEL)
     annotation = Annotated[kind, option]
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+    return inspect.Parameter(name, _KIND, default=default, annotation=annotation)
+
+
+def _filter(text: str) -> dict[str, Any]:
+    try:
+        return filter_in(text)
+    except FilterError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
@@ -117,4 +130,4 @@ def tell_loading() -> None:
 def warm_up(base: KnowledgeBase, context: Context) -> None:
     """Load the embedder and build the graph for searches, so that the first question's time does not include it."""
     embed_queries(base.embeddings, [_PROBE])
-    base.search(_PROBE, 1, by=context.search)
+    base.search(_PROBE, 1, by=context.search, filter=context.filter)

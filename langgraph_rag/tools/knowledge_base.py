@@ -14,10 +14,11 @@ from langgraph_rag.arguments import expect, expect_count
 from langgraph_rag.characters import is_text
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.threads import in_thread
-from langgraph_rag.context import DEFAULT_SEARCH, Search
+from langgraph_rag.context import DEFAULT_SEARCH, Search, context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, KnowledgeBaseError
+from langgraph_rag.filters import Where, joined
 from langgraph_rag.naming import expect_name
-from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, passage_of
+from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, ids_of, passage_of
 from langgraph_rag.tools.access import Access
 from langgraph_rag.tools.batcher import RequestQueue, one_at_a_time
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
@@ -29,6 +30,7 @@ from langgraph_rag.tools.indexing import TEXT_PIPELINE, Indexer
 from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.knowledge_graphs.neighbourhood import facts_about
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
 from langgraph_rag.tools.language.extraction import TripleExtractor, expect_extractor, extractor_with, last_extractor
 from langgraph_rag.tools.language.text import default_pipeline, text_pipeline
@@ -44,6 +46,7 @@ from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore
 from langgraph_rag.tools.storage.triple_records import vector_id
 from langgraph_rag.tools.storage.vector_index import VectorIndex
 from langgraph_rag.tools.storage.vector_storage import open_vectors
+from langgraph_rag.tools.storage.visibility import Visible
 from langgraph_rag.tools.storage.write_lock import WriteLock
 from langgraph_rag.tools.triple_embedding import TripleEmbedding
 from langgraph_rag.tools.triple_reading import TripleReader
@@ -382,7 +385,9 @@ class KnowledgeBase:
         return self._triple_embedding.embed(self.extractor.version, progress=progress)
 
     # --- reading -----------------------------------------------------------------------------------------------------
-    def search(self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH) -> list[FoundPassage]:
+    def search(
+        self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH, filter: Where | None = None
+    ) -> list[FoundPassage]:
         """Return the passages that match a query best, best first.
 
         Args:
@@ -390,6 +395,8 @@ class KnowledgeBase:
             k: the maximum number of passages.
             by: "dense" searches by meaning, "bm25" by words, "hybrid" by both, and "graph", the default, by both and a
                 walk over the triple graph.
+            filter: conditions on metadata, title or source, as for `read_filter`: everything is as if only the passages
+                that it lets through were stored. A `filter` in the settings of the current run holds, too.
 
         Returns:
             Passages, each with its `score`; compare scores only within one list. The score is the cosine similarity
@@ -403,15 +410,18 @@ class KnowledgeBase:
             EmptyKnowledgeBaseError: when the knowledge base is empty.
             EmbeddingsMismatchError: when the knowledge base was created with another embedder; "bm25" needs none.
             EmbedderError: when the embedder cannot be asked.
+            FilterError: when no passage has a field of the filter, or its values there are of another kind.
         """
-        return run_in_background(self.asearch(query, k, by=by))
+        return run_in_background(self.asearch(query, k, by=by, filter=filter))
 
-    async def asearch(self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH) -> list[FoundPassage]:
+    async def asearch(
+        self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH, filter: Where | None = None
+    ) -> list[FoundPassage]:
         """Search like `search`, without blocking the event loop."""
         looked_at = k
         while True:
-            scored = await self.arank(query, looked_at, by=by)
-            found = await self._read(self._found, scored)
+            scored = await self.arank(query, looked_at, by=by, filter=filter)
+            found = self._found(scored, await self.apassages(ids_of(scored), filter=filter))
             if len(found) >= k or len(found) == len(scored) or len(scored) < looked_at:
                 return found[:k]
             looked_at *= 4  # some are just being stored or removed
@@ -432,7 +442,7 @@ class KnowledgeBase:
         """
         return run_in_background(self.atriples(passage_ids, extractor))
 
-    def search_triples(self, query: str, k: int = 10) -> list[Triple]:
+    def search_triples(self, query: str, k: int = 10, *, filter: Where | None = None) -> list[Triple]:
         """Return the triples most similar to a query, best first, without scores.
 
         The first call embeds all triples that have no vector yet.
@@ -440,20 +450,23 @@ class KnowledgeBase:
         Args:
             query: a question or any other text.
             k: the maximum number of triples.
+            filter: as in `search`; the passages that it hides are no sources either.
 
         Raises:
             ValueError: when `k` is not a whole number of at least 1.
             QuestionError: when the query is not text.
             EmbedderError: when the embedder cannot be asked.
+            FilterError: as in `search`.
         """
-        return run_in_background(self.asearch_triples(query, k))
+        return run_in_background(self.asearch_triples(query, k, filter=filter))
 
-    def near_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
+    def near_entities(self, texts: Sequence[str], k: int = 10, *, filter: Where | None = None) -> list[ScoredPassage]:
         """Return the passages nearest to the entities in some texts, by personalized PageRank over the triples.
 
         Args:
             texts: texts with names of entities, such as questions or single names.
             k: the maximum number of passages.
+            filter: as in `search`; the facts of the passages that it hides lead nowhere.
 
         Returns:
             Ids of passages, best first, each with its PageRank as `score`; none if the texts have no known entity.
@@ -463,11 +476,17 @@ class KnowledgeBase:
             ValueError: when `k` is not a whole number of at least 1.
             TypeError: when a single text is passed instead of a list.
             QuestionError: when an item of the list is not text.
+            FilterError: as in `search`.
         """
-        return run_in_background(self.anear_entities(texts, k))
+        return run_in_background(self.anear_entities(texts, k, filter=filter))
 
-    def passages(self, ids: Iterable[str]) -> list[Record]:
-        """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
+    def passages(self, ids: Iterable[str], *, filter: Where | None = None) -> list[Record]:
+        """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids.
+
+        With a `filter`, as in `search`, those that it hides are left out, too.
+        """
+        if filter:
+            return run_in_background(self.apassages(ids, filter=filter))
         ids = names_among(ids, "ids")
         self._access.check_open()
         return self._records.passages(ids)
@@ -585,19 +604,25 @@ class KnowledgeBase:
 
     # --- coroutines: concurrent calls share batches ------------------------------------------------------------------
     async def acheck_filled(self) -> None:
-        """Check that the knowledge base is not empty.
+        """Check that the knowledge base is not empty, and that the filter of the current run does not hide all of it.
 
         Raises:
-            EmptyKnowledgeBaseError: when it is.
+            EmptyKnowledgeBaseError: when it is, or does.
+            FilterError: as in `search`.
         """
-        if await self._read(self._records.is_empty):
-            raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
+        await self._acheck_not_empty()
+        given = self._where(None)
+        if given and not (await self._read(self._records.visibility.of, given)).ids:
+            raise EmptyKnowledgeBaseError(f"the filter lets no passage of {self.path} through: {given!r:.200}")
 
-    async def arank(self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH) -> list[ScoredPassage]:
+    async def arank(
+        self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH, filter: Where | None = None
+    ) -> list[ScoredPassage]:
         """Return the ids and scores of the k best passages, best first; `apassages` returns their texts.
 
         Raises:
             EmptyKnowledgeBaseError: when the knowledge base is empty.
+            FilterError: as in `search`.
             QuestionError: when the query is empty or not text.
         """
         expect_name("search", by, SEARCHES)
@@ -606,14 +631,15 @@ class KnowledgeBase:
         self._access.check_open()
         if by == "graph":
             await self._unread.tell_to_walk(self.extractor)
-        found = await self._searcher.search(cleaned(query), k, by, self.extractor.version)
+        visible = await self._visible(filter)
+        found = await self._searcher.search(cleaned(query), k, by, self.extractor.version, visible)
         if not found:
-            await self.acheck_filled()
+            await self._acheck_not_empty()
         return found
 
     async def atriples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return triples like `triples`, without blocking the event loop."""
-        ids, extractor = names_among(passage_ids, "ids"), extractor or self.extractor
+        ids, extractor = await self._among(passage_ids), extractor or self.extractor
         expect_extractor(extractor)
         unread, triples = await self._read(self._unread_and_triples, ids, extractor.version)
         if unread:
@@ -625,29 +651,37 @@ class KnowledgeBase:
 
     async def aunread(self, passage_ids: Iterable[str], extractor: TripleExtractor) -> list[str]:
         """Return the passages that an extractor has not read, for example because its model failed."""
-        return await self._read(self._records.triples.unextracted, extractor.version, names_among(passage_ids, "ids"))
+        return await self._read(self._records.triples.unextracted, extractor.version, await self._among(passage_ids))
 
-    async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
+    async def asearch_triples(self, query: str, k: int = 10, *, filter: Where | None = None) -> list[Triple]:
         """Search triples like `search_triples`, without blocking the event loop."""
         query = checked_words(query)
         expect_count(k, "k")
         self._access.check_open()
         await self._triple_indexing.ask(partial(self._triple_embedding.make_searchable, self.extractor.version))
-        looked_at, ids = k, await self._similarity.search_triples(query, k)
+        visible, version = await self._visible(filter), self.extractor.version
+        stated = (
+            []
+            if visible is None
+            else await self._read(self._records.triples.stated_in, visible.numbers.values(), version)
+        )
+        among = None if visible is None else frozenset(stated)
+        looked_at, ids = k, await self._similarity.search_triples(query, k, among)
         while True:
             passages = await self._read(self._records.triples.stating, ids, self.extractor.version)
             by_id: defaultdict[str, list[Triple]] = defaultdict(list)
-            for entry in await self.atriples(passages):
+            for entry in await self.atriples(passages if visible is None else visible.among(passages)):
                 by_id[vector_id(entry["triple"])].append(entry)
             found = [entry for id_ in ids for entry in by_id[id_]]
             if len(found) >= k or len(ids) < looked_at:
                 return found[:k]
             looked_at *= 4  # some are of another extractor
-            ids = await self._similarity.search_triples(query, looked_at)
+            ids = await self._similarity.search_triples(query, looked_at, among)
 
-    async def apassages(self, ids: Iterable[str]) -> list[Record]:
+    async def apassages(self, ids: Iterable[str], *, filter: Where | None = None) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
-        return await self._read(self._memory.passages, names_among(ids, "ids"))
+        names = names_among(ids, "ids")
+        return await self._read(self._memory.passages, names, await self._visible(filter))
 
     async def apassages_with_triples(
         self, ids: Iterable[str], extractor: TripleExtractor | None = None
@@ -656,42 +690,52 @@ class KnowledgeBase:
 
         Both are of one version of the passages, so that the positions of sentences fit.
         """
-        version = (extractor or self.extractor).version
-        return await self._read(self._memory.passages_with_triples, names_among(ids, "ids"), version)
+        version, names = (extractor or self.extractor).version, names_among(ids, "ids")
+        return await self._read(self._memory.passages_with_triples, names, version, await self._visible())
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, without blocking the event loop."""
-        self._access.check_open()
-        graph: HierarchyGraph = await self._graph_making.ask(lambda: self.hierarchy)
+        visible = await self._visible()
+        graph: HierarchyGraph = await self._graph_making.ask(partial(self._graphs.hierarchy, visible))
         return graph
 
-    async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
+    async def anear_entities(
+        self, texts: Sequence[str], k: int = 10, *, filter: Where | None = None
+    ) -> list[ScoredPassage]:
         """Find passages like `near_entities`, without blocking the event loop."""
         texts = checked_queries(texts, "texts")
         expect_count(k, "k")
         self._access.check_open()
         await self._unread.tell_to_walk(self.extractor)
-        graph: EntityGraph = await self._graph_making.ask(lambda: self.entities)
+        visible = await self._visible(filter)
+        graph: EntityGraph = await self._graph_making.ask(
+            partial(self._graphs.entities, self.extractor.version, visible)
+        )
         found = await in_thread(graph.near, texts, k)
         if not found:
-            await self.acheck_filled()
+            await self._acheck_not_empty()
         return found
 
-    async def afacts_about(self, entity: str) -> list[list[str]]:
+    async def afacts_about(self, entity: str, *, filter: Where | None = None) -> list[list[str]]:
         """Return the facts that name an entity, first as head, then only as tail; none of an unknown one."""
         entity = checked_words(entity)
-        self._access.check_open()
-        facts: list[list[str]] = await self._graph_making.ask(partial(self._facts_about, entity))
+        visible = await self._visible(filter)
+        facts: list[list[str]] = await self._graph_making.ask(partial(self._facts_about, entity, visible))
         return facts
 
     async def aneighbours(self, id_: str, *, before: int = 1, after: int = 1) -> list[Record]:
         """Return passages like `neighbours`, without blocking the event loop."""
-        ids = await self._read(self._records.places.near, *self._near(id_, before, after))
-        return await self._read(self._memory.passages, [near for near in ids if near != id_])
+        visible = await self._visible()
+        source = visible and visible.sources.get(id_)
+        ids = await self._read(self._records.places.near, *self._near(id_, before, after), source)
+        if visible and id_ not in visible.ids:
+            return []
+        return await self._read(self._memory.passages, [near for near in ids if near != id_], visible)
 
     async def aids(self) -> list[str]:
-        """Return the ids of all passages."""
-        return await self._read(self._records.ids)
+        """Return the ids of all passages, in the order of storing."""
+        visible = await self._visible()
+        return await self._read(self._records.ids) if visible is None else list(visible.numbers)
 
     async def atriple_cosines(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
         """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
@@ -705,9 +749,7 @@ class KnowledgeBase:
         Shape of each: queries.
         """
         queries = checked_queries(queries)
-        ids = names_among(ids, "ids")
-        self._access.check_open()
-        return await self._similarity.passage_cosines(queries, ids)
+        return await self._similarity.passage_cosines(queries, await self._among(ids))
 
     async def acosines(self, query: str, others: Sequence[str]) -> list[float]:
         """Return the cosines of a query with other texts."""
@@ -721,6 +763,25 @@ class KnowledgeBase:
         self._access.check_open()
         done: T = await self._reads.ask(partial(work, *values))
         return done
+
+    async def _acheck_not_empty(self) -> None:
+        if await self._read(self._records.is_empty):
+            raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
+
+    def _where(self, filter: Where | None) -> Where | None:
+        """Return a filter together with that of the current run."""
+        return joined(context().filter, filter)
+
+    async def _visible(self, filter: Where | None = None) -> Visible | None:
+        """Return the passages that a filter and that of the current run let through; None if there is no filter."""
+        given = self._where(filter)
+        self._access.check_open()
+        return await self._read(self._records.visibility.of, given) if given else None
+
+    async def _among(self, ids: Iterable[str]) -> list[str]:
+        """Return those of some passages that the filter of the current run lets through."""
+        names, visible = names_among(ids, "ids"), await self._visible()
+        return names if visible is None else visible.among(names)
 
     def _near(self, id_: str, before: int, after: int) -> tuple[str, int, int]:
         self._access.check_open()
@@ -746,14 +807,15 @@ class KnowledgeBase:
         without = [id_ for id_ in ids if id_ not in read]
         return self._records.triples.unextracted(extractor, without) if without else [], triples
 
-    def _facts_about(self, entity: str) -> list[list[str]]:
-        graph, entities = self.graph, self.entities
-        facts = [fact for name in entities.bearing(entity) or entities.link(entity) for fact in graph.neighbours(name)]
-        return [list(fact) for fact in dict.fromkeys(map(tuple, facts))]
+    def _facts_about(self, entity: str, visible: Visible | None) -> list[list[str]]:
+        version = self.extractor.version
+        graph = self._graphs.entities(version, visible)
+        entities = graph.bearing(entity) or graph.link(entity)
+        statements = self._records.triples.statements(version, graph.naming(entities))
+        return facts_about(entities, statements, graph)
 
-    def _found(self, scored: list[ScoredPassage]) -> list[FoundPassage]:
+    def _found(self, scored: list[ScoredPassage], records: Iterable[Record]) -> list[FoundPassage]:
         scores = {passage["id"]: passage["score"] for passage in scored}
-        records = self._records.passages(list(scores))
         return [FoundPassage(**passage_of(record), score=scores[record["id"]]) for record in records]
 
     def _edit(self, edit: Callable[..., T], documents: Iterable[AnyDocument], *, progress: bool) -> T:

@@ -13,6 +13,7 @@ from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.graph_search import FACTS, READ, walk_from
 from langgraph_rag.tools.similarity import Rank, Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
+from langgraph_rag.tools.storage.visibility import Visible
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
 _SURE = 0.5  # share of a passage in what the words of a query tell, from which on it is the right one for words
@@ -24,6 +25,7 @@ class _Request:
     k: int
     by: Search
     extractor: str  # whose facts are walked on
+    visible: Visible | None
 
     @property
     def depth(self) -> int:
@@ -37,7 +39,7 @@ class Searcher:
     Args:
         records: for BM25 and the facts of passages.
         similarity: for dense search and the similarity of facts.
-        entities: returns the graph of the facts of an extractor.
+        entities: returns the graph of the facts of an extractor, in all passages or in the visible ones.
         queue: for the requests, shared with `similarity`.
         at_once: the maximum number of searches in a batch.
     """
@@ -46,19 +48,26 @@ class Searcher:
         self,
         records: RecordStore,
         similarity: Similarity,
-        entities: Callable[[str], EntityGraph],
+        entities: Callable[[str, Visible | None], EntityGraph],
         queue: RequestQueue,
         at_once: int,
     ) -> None:
         self._records, self._similarity, self._entities = records, similarity, entities
         self._requests = Batcher(self._serve, largest=at_once, queue=queue, rank=Rank.SEARCHES)
 
-    async def search(self, query: str, k: int, by: Search, extractor: str) -> list[ScoredPassage]:
-        """Return the k best passages for a query, best first; the graph has the facts of `extractor`."""
-        return await self._requests.ask(_Request(query, k, by, extractor))
+    async def search(
+        self, query: str, k: int, by: Search, extractor: str, visible: Visible | None
+    ) -> list[ScoredPassage]:
+        """Return the k best passages for a query, best first; the graph has the facts of `extractor`.
+
+        With `visible`, all is as if there were no other passages.
+        """
+        return await self._requests.ask(_Request(query, k, by, extractor, visible))
 
     def _serve(self, requests: list[_Request]) -> list[list[ScoredPassage]]:
-        near = iter(self._similarity.nearest([(one.query, one.depth) for one in requests if one.by != "bm25"]))
+        near = iter(
+            self._similarity.nearest([(one.query, one.depth, one.visible) for one in requests if one.by != "bm25"])
+        )
         found = [(one, self._rank(one, near)) for one in requests]
         walked = iter(self._walk([(one, passages) for one, passages in found if one.by == "graph"]))
         return [next(walked) if one.by == "graph" else passages[: one.k] for one, passages in found]
@@ -67,19 +76,18 @@ class Searcher:
         """Return the passages for a query before the walk; `near` yields the results of dense search in order."""
         if request.by == "dense":
             return next(near)
-        words = self._records.bm25(request.query, request.depth)
+        words = self._records.bm25(request.query, request.depth, request.visible)
         if request.by == "bm25":
             return words
-        sure = bool(words) and self._records.share_of_passage(request.query, words[0]["id"]) >= _SURE
+        sure = bool(words) and self._share_of_passage(request, words) >= _SURE
         return blend(next(near), words, sure=sure)
 
     def _walk(self, begun: Sequence[tuple[_Request, list[ScoredPassage]]]) -> list[list[ScoredPassage]]:
         """Return the passages by meaning, words, and a walk over the triple graph."""
-        graphs = {extractor: self._entities(extractor) for extractor in {one.extractor for one, _ in begun}}
-        names = [graphs[one.extractor].linked(one.query) for one, _ in begun]
+        graphs = [self._entities(one.extractor, one.visible) for one, _ in begun]
+        names = [graph.linked(one.query) for graph, (one, _) in zip(graphs, begun, strict=True)]
         shares = [
-            self._share_of_walk(one.query, linked, passages)
-            for (one, passages), linked in zip(begun, names, strict=True)
+            self._share_of_walk(one, linked, passages) for (one, passages), linked in zip(begun, names, strict=True)
         ]
         stated = [
             self._stated(passages[:READ], one.extractor) if share else []
@@ -89,14 +97,21 @@ class Searcher:
             [([one.query], facts) for (one, _), facts in zip(begun, stated, strict=True)]
         )
         return [
-            walk_from(graphs[one.extractor], linked, share, _likest(facts, near[:, 0].tolist()), passages, one.k)
-            for (one, passages), linked, share, facts, near in zip(begun, names, shares, stated, cosines, strict=True)
+            walk_from(graph, linked, share, _likest(facts, near[:, 0].tolist()), passages, one.k)
+            for graph, (one, passages), linked, share, facts, near in zip(
+                graphs, begun, names, shares, stated, cosines, strict=True
+            )
         ]
 
-    def _share_of_walk(self, query: str, names: Iterable[str], found: Sequence[ScoredPassage]) -> float:
+    def _share_of_walk(self, request: _Request, names: Iterable[str], found: Sequence[ScoredPassage]) -> float:
         """Return how much a walk counts: as the query tells known names, and as its first passage leaves it open."""
-        share = self._records.share_of_names(query, filter(_has_letter, names)) if found else 0.0
-        return share and share * sqrt(max(0.0, 1 - self._records.share_of_passage(query, found[0]["id"])))
+        named = filter(_has_letter, names)
+        share = self._records.share_of_names(request.query, named, request.visible) if found else 0.0
+        return share and share * sqrt(max(0.0, 1 - self._share_of_passage(request, found)))
+
+    def _share_of_passage(self, request: _Request, found: Sequence[ScoredPassage]) -> float:
+        """Return the share of the first passage found in what the words of the query tell."""
+        return self._records.share_of_passage(request.query, found[0]["id"], request.visible)
 
     def _stated(self, passages: Sequence[ScoredPassage], extractor: str) -> list[Sequence[str]]:
         """Return the facts of some passages, each once."""

@@ -1,7 +1,7 @@
 """The similarity of queries to passages and triples; concurrent queries share batches."""
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from itertools import islice
@@ -17,6 +17,7 @@ from langgraph_rag.tools.embedder import Embedder
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.triple_records import vector_id
 from langgraph_rag.tools.storage.vector_index import VectorIndex
+from langgraph_rag.tools.storage.visibility import Visible
 from langgraph_rag.tools.vectors import Matrix
 
 _REMEMBERED_QUERIES = 1_024
@@ -51,10 +52,10 @@ class Similarity:
         self._of_triples = Batcher(self.cosines, queue=queue, rank=Rank.TRIPLE_COSINES)
         self._of_passages = Batcher(self._passage_cosines_many, queue=queue, rank=Rank.PASSAGE_COSINES)
 
-    async def search_triples(self, query: str, k: int) -> list[str]:
-        """Return the vector ids of the k embedded triples nearest to a query, best first."""
+    async def search_triples(self, query: str, k: int, among: frozenset[str] | None) -> list[str]:
+        """Return the vector ids of the k embedded triples (of all, or among some) nearest to a query, best first."""
         vector = await self._vector(query)
-        (found,) = await in_thread(self._vectors.search_triples, vector[np.newaxis], k)
+        (found,) = await in_thread(self._vectors.search_triples, vector[np.newaxis], k, among)
         return [id_ for id_, _ in found]
 
     async def triple_cosines(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
@@ -84,13 +85,16 @@ class Similarity:
                 self._remembered_queries.popitem(last=False)
             return found
 
-    def nearest(self, requests: Sequence[tuple[str, int]]) -> list[list[ScoredPassage]]:
-        """Return the k nearest passages for each query, best first."""
-        queries = self.embed_queries([query for query, _ in requests])
+    def nearest(self, requests: Sequence[tuple[str, int, Visible | None]]) -> list[list[ScoredPassage]]:
+        """Return the k nearest passages for each query, of all or of the visible ones, best first."""
+        queries = self.embed_queries([query for query, *_ in requests])
         found: dict[int, list[ScoredPassage]] = {}
-        for wanted in {k for _, k in requests}:  # separately, so that small requests do not wait for large ones
-            places = [place for place, (_, k) in enumerate(requests) if k == wanted]
-            nearest = self._vectors.search(np.stack([queries[place] for place in places]), wanted)
+        alike = defaultdict[tuple[int, Visible | None], list[int]](list)  # small requests do not wait for large ones
+        for place, (_, k, visible) in enumerate(requests):
+            alike[k, visible].append(place)
+        for (k, visible), places in alike.items():
+            among = None if visible is None else visible.ids
+            nearest = self._vectors.search(np.stack([queries[place] for place in places]), k, among)
             for place, passages in zip(places, nearest, strict=True):
                 found[place] = [ScoredPassage(id=id_, score=score) for id_, score in passages]
         return [found[place] for place in range(len(requests))]

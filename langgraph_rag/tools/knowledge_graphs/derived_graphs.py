@@ -10,6 +10,7 @@ from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.incremental import Incremental
 from langgraph_rag.tools.storage.record_store import RecordStore
+from langgraph_rag.tools.storage.visibility import Visible
 
 _PAGE = 100  # passages in memory at once while the graph is built
 
@@ -26,13 +27,20 @@ class DerivedGraphs:
         """Return the graph of all triples of an extractor."""
         return self._triples(extractor).now()
 
-    def entities(self, extractor: str) -> EntityGraph:
-        """Return the graph of all entities of an extractor, for walks."""
-        return self._entities(extractor).now()
+    def entities(self, extractor: str, visible: Visible | None = None) -> EntityGraph:
+        """Return the graph of the entities of an extractor in all passages, or in the visible ones, for walks."""
+        if visible is None:
+            return self._entities(extractor).now()
+        return self._entities(extractor).of_part(visible, self._visible_entities)
 
-    def hierarchy(self) -> HierarchyGraph:
-        """Return the graph of passages, sentences and phrases."""
-        return self._hierarchy.now()
+    def hierarchy(self, visible: Visible | None = None) -> HierarchyGraph:
+        """Return the graph of passages, sentences and phrases, of all or of the visible ones."""
+        if visible is None:
+            return self._hierarchy.now()
+        return self._hierarchy.of_part(visible, lambda rows, part: rows.graph_of(part.numbers))
+
+    def _visible_entities(self, rows: EntityRows, visible: Visible) -> EntityGraph:
+        return rows.graph(visible.numbers, self._records.triples.names.entities(), part=True)
 
     def _triples_by(self, extractor: str) -> Incremental[TripleGraph, TripleGraph]:
         def fill(graph: TripleGraph, ids: Sequence[str] | None) -> None:

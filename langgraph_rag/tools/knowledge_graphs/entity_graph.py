@@ -2,12 +2,13 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import compress, islice
 
 import numpy as np
+import numpy.typing as npt
 
 from langgraph_rag.normal_forms import UNSPACED, apart, normalise
 from langgraph_rag.records import ScoredPassage, Statement
@@ -70,6 +71,12 @@ class EntityGraph:
     def node(self, name: str) -> int | None:
         """Return the node of an entity by one of its names, if it is known."""
         return self.entities.get(normalise(name))
+
+    def naming(self, entities: Iterable[str]) -> list[str]:
+        """Return the passages that name some of its entities, in the order of storing."""
+        around = {node for name in entities for node in self.walk.neighbours(self.entities[name]).tolist()}
+        nodes = around.intersection(self.passages.ids)
+        return [id_ for id_, node in self.passages.items() if node in nodes] if nodes else []
 
     def near(self, texts: Iterable[str], k: int) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities in some texts."""
@@ -138,10 +145,13 @@ class EntityRows:
         """Return whether most nodes were removed; their numbers are not reused and take space in the arrays."""
         return self._nodes.given > 2 * (len(self._passages) + len(self._entities))
 
-    def graph(self, passages: Sequence[str], given: Mapping[str, str] | None = None) -> EntityGraph:
+    def graph(
+        self, passages: Collection[str], given: Mapping[str, str] | None = None, *, part: bool = False
+    ) -> EntityGraph:
         """Build the graph of these passages; a fact that several passages state counts once.
 
         `given` has the entities of the names that people gave, which facts have no more; names are in normal form.
+        `part` says that there are other passages, whose names are not known here.
         """
         nodes = PassageNodes((id_, self._passages[id_]) for id_ in passages)
         size = self._nodes.given
@@ -149,7 +159,9 @@ class EntityRows:
         there[list(nodes.values())] = True
         facts = self._facts.columns[:, there[self._facts.columns[0]]]
         passage, head, relation, tail = facts
-        joins = self._namings.joins(nodes, facts, self._relations, self._names.with_word)
+        named_here = self._names_in(there, facts) if part else self._entities
+        names = Names(named_here) if part else self._names
+        joins = self._namings.joins(nodes, facts, self._relations, names.with_word)
         everywhere = np.arange(size)
         everywhere[self._nodes_of(joins.everywhere)] = self._nodes_of(joins.everywhere.values())
         joins = joins.with_given(given or {})
@@ -176,10 +188,18 @@ class EntityRows:
             ),
             spread=np.bincount(named, minlength=size),
             mention=_first_places(np.stack([head, tail])[:, in_order].ravel(order="F"), size),
-            names=self._names,
+            names=names,
             joins=joins,
-            by_characters={apart(name): name for name in self._entities if UNSPACED.search(name)},
+            by_characters={apart(name): name for name in named_here if UNSPACED.search(name)},
         )
+
+    def _names_in(self, passages: npt.NDArray[np.bool_], facts: Ids) -> list[str]:
+        """Return the names in some facts, and those that some passages, a mask of nodes, give."""
+        names = np.zeros(passages.size + 1, bool)  # the last is that of no entity
+        names[facts[[1, 3]]] = True
+        given = self._namings.rows.columns
+        names[given[1:3, passages[given[0]]]] = True
+        return [name for name, node in self._entities.items() if names[node]]
 
     def _nodes_of(self, names: Iterable[str]) -> list[int]:
         return [self._entities[name] for name in names]

@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -106,7 +106,7 @@ class HierarchyRows:
         """Return whether most nodes were removed; their numbers are not reused and take space in the arrays."""
         return self._nodes.given > 2 * (len(self._passages) + len(self._sentences) + len(self._phrases))
 
-    def graph(self, passages: Sequence[str]) -> HierarchyGraph:
+    def graph(self, passages: Collection[str]) -> HierarchyGraph:
         """Build the graph; the spelling of a phrase is that in the first of these passages."""
         size = self._nodes.given
         pairs = np.concatenate([self._stands.columns, self._says.columns[1:]], axis=1)
@@ -120,7 +120,22 @@ class HierarchyRows:
             names=self._names,
         )
 
-    def _first_spellings(self, passages: Sequence[str]) -> dict[str, str]:
+    def graph_of(self, passages: Collection[str]) -> HierarchyGraph:
+        """Build the graph of some of the passages, in which there is nothing of the others."""
+        part, there = HierarchyRows(), np.zeros(self._nodes.given, bool)
+        part._passages.update((id_, self._passages[id_]) for id_ in passages if id_ in self._passages)
+        there[list(part._passages.values())] = True
+        part._nodes.given = self._nodes.given
+        for rows, whole in ((part._stands, self._stands), (part._says, self._says), (part._spells, self._spells)):
+            rows.columns = whole.columns[:, there[whole.columns[0]]]
+        said, stood = set(part._says.columns[2].tolist()), set(part._stands.columns[1].tolist())
+        part._phrases.update((form, node) for form, node in self._phrases.items() if node in said)
+        part._sentences.update((text, node) for text, node in self._sentences.items() if node in stood)
+        part._spellings = self._spellings
+        part._names.add(part._phrases)
+        return part.graph(passages)
+
+    def _first_spellings(self, passages: Iterable[str]) -> dict[str, str]:
         there = [self._passages[id_] for id_ in passages if id_ in self._passages]
         places = np.full(self._nodes.given, len(there))  # rows are in the order of changes
         places[there] = np.arange(len(there))

@@ -10,8 +10,9 @@ _COMMON = 200  # maximum names with a word that is used to find similar names
 class Names:
     """Names in normal form; other threads may read while one adds and removes."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Iterable[str] = ()) -> None:
         self._by_word: defaultdict[str, dict[str, None]] = defaultdict(dict)  # ordered, with fast removal
+        self.add(names)
 
     def add(self, names: Iterable[str]) -> None:
         """Add new names."""

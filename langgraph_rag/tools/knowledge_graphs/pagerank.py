@@ -32,6 +32,11 @@ class PassageNodes(dict[str, int]):
         return sorted(found, key=lambda passage: (-passage["score"], passage["id"]))[:k]
 
     @cached_property
+    def ids(self) -> Mapping[int, str]:
+        """The ids of passages by node."""
+        return {node: id_ for id_, node in self.items()}
+
+    @cached_property
     def _columns(self) -> tuple[list[str], Ids]:
         return list(self), np.fromiter(self.values(), np.int64, len(self))
 

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.context import DEFAULT_SEARCH, Search
+from langgraph_rag.filters import Where
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.language.extraction import TripleExtractor
@@ -15,7 +16,11 @@ from langgraph_rag.tools.vectors import Matrix
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Reads of passages, their facts and what they have in common; each method is described at `KnowledgeBase`."""
+    """Reads of passages, their facts and what they have in common; each method is described at `KnowledgeBase`.
+
+    In a run, each reads only what the filter of the run (`context().filter`) lets through, and what a `filter` of its
+    own does.
+    """
 
     @property
     def embeddings(self) -> Embeddings:
@@ -28,22 +33,28 @@ class Retriever(Protocol):
     async def acheck_filled(self) -> None:
         """Raise an `EmptyKnowledgeBaseError` if there is nothing to find."""
 
-    async def arank(self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH) -> list[ScoredPassage]:
+    async def arank(
+        self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH, filter: Where | None = None
+    ) -> list[ScoredPassage]:
         """Return the ids and scores of the k passages that match a query best, best first."""
 
-    async def asearch(self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH) -> list[FoundPassage]:
+    async def asearch(
+        self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH, filter: Where | None = None
+    ) -> list[FoundPassage]:
         """Return the k passages that match a query best, best first."""
 
-    async def anear_entities(self, texts: Sequence[str], k: int = 10) -> list[ScoredPassage]:
+    async def anear_entities(
+        self, texts: Sequence[str], k: int = 10, *, filter: Where | None = None
+    ) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities in some texts, best first."""
 
-    async def asearch_triples(self, query: str, k: int = 10) -> list[Triple]:
+    async def asearch_triples(self, query: str, k: int = 10, *, filter: Where | None = None) -> list[Triple]:
         """Return the k triples most similar to a query, best first."""
 
     async def aids(self) -> list[str]:
         """Return the ids of all passages."""
 
-    async def apassages(self, ids: Iterable[str]) -> list[Record]:
+    async def apassages(self, ids: Iterable[str], *, filter: Where | None = None) -> list[Record]:
         """Return passages, each once, in the order of the ids; unknown ones are left out."""
 
     async def aneighbours(self, id_: str, *, before: int = 1, after: int = 1) -> list[Record]:
@@ -60,7 +71,7 @@ class Retriever(Protocol):
     async def aunread(self, passage_ids: Iterable[str], extractor: TripleExtractor) -> list[str]:
         """Return the passages that an extractor has not read."""
 
-    async def afacts_about(self, entity: str) -> list[list[str]]:
+    async def afacts_about(self, entity: str, *, filter: Where | None = None) -> list[list[str]]:
         """Return the facts that name an entity."""
 
     async def ahierarchy(self) -> HierarchyGraph:

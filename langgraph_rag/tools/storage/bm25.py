@@ -5,6 +5,7 @@ Here the lengths of all passages stay in memory, and so do the passages of the w
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.database import Database, as_json
+from langgraph_rag.tools.storage.visibility import Visible
 from langgraph_rag.tools.storage.word_index import TOKENIZE
 
 Numbers = NDArray[np.int64]
@@ -22,12 +24,25 @@ _TITLE_WEIGHT = 3.0  # weight of a word: a title and the terms that a passage ex
 _PART_WEIGHT = 0.5  # weight of a part of a name that some passage has as a whole
 _COLUMNS = 2  # title and text
 _TOTALS = 1  # the record with the numbers of passages and of their tokens
-_REMEMBERED = 2**21  # passages of all words together; 16 bytes each
+_REMEMBERED = 2**21  # passages of all words together; 24 bytes each
 _TABLES = f"""
 CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, words, instance);
 CREATE VIRTUAL TABLE temp.query USING fts5(words, content='', {TOKENIZE});
 CREATE VIRTUAL TABLE temp.query_tokens USING fts5vocab(temp, query, instance);
 """
+
+
+@dataclass(frozen=True)
+class _Passages:
+    """The passages that are searched: their count, their mean number of tokens, and which ones (None: all)."""
+
+    count: float
+    mean: float
+    mask: NDArray[np.bool_] | None = None
+
+    def idf(self, numbers: Numbers) -> float:
+        """Return the inverse document frequency of what the passages with these numbers have."""
+        return max(math.log((self.count - len(numbers) + 0.5) / (len(numbers) + 0.5)), _LEAST_IDF)
 
 
 class Bm25:
@@ -44,21 +59,23 @@ class Bm25:
         self._db, self._changes = db, changes
         self._end: int | None = None  # of the changes, when the following was read
         self._lengths: Values = np.empty(0)  # tokens, by the number of a passage
-        self._count, self._mean = 0.0, 0.0  # of passages, and of their tokens
-        self._scores: dict[str, tuple[Numbers, Values]] = {}  # by word: the passages that have it, and its scores there
+        self._all = _Passages(0.0, 0.0)
+        self._frequencies: dict[str, tuple[Numbers, Values]] = {}  # by word: the passages that have it, and how often
+        self._scores: dict[str, tuple[Numbers, Values]] = {}  # by word: the same passages, and its scores in all
         self._remembered = 0  # passages in that
         db.executescript(_TABLES)
 
-    def best(self, words: Mapping[str, Sequence[str]], k: int) -> list[ScoredPassage]:
+    def best(self, words: Mapping[str, Sequence[str]], k: int, visible: Visible | None = None) -> list[ScoredPassage]:
         """Return the k passages that share the rarest words, best first; safe to call from any thread.
 
         Args:
             words: the words and names, with the parts of each name.
             k: the maximum number of passages.
+            visible: the passages that are searched, and of which the statistics are; by default all.
         """
         with self._db.snapshot():
-            weights = self._weighted(words)
-            found = [(self._scores[word][0], weight * self._scores[word][1]) for word, weight in weights.items()]
+            weights, scores_of, _ = self._weighted(words, visible)
+            found = [(scores_of[word][0], weight * scores_of[word][1]) for word, weight in weights.items()]
             if not found:
                 return []
             scores = _added(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
@@ -69,44 +86,53 @@ class Bm25:
             for number in sorted(best, key=lambda number: (-scores[number], ids[number]))
         ]
 
-    def rarity(self, words: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    def rarity(self, words: Mapping[str, Sequence[str]], visible: Visible | None = None) -> dict[str, float]:
         """Return how much each word, name and part tells: its weight times its inverse document frequency."""
         with self._db.snapshot():
-            return self._rarity(words)
+            weights, scores, passages = self._weighted(words, visible)
+            return {word: weight * passages.idf(scores[word][0]) for word, weight in weights.items()}
 
-    def share(self, words: Mapping[str, Sequence[str]], id_: str) -> float:
+    def share(self, words: Mapping[str, Sequence[str]], id_: str, visible: Visible | None = None) -> float:
         """Return the share of a passage in what words and names tell, from 0 to 1."""
         with self._db.snapshot():
-            rarity = self._rarity(words)
+            rarity = self.rarity(words, visible)
             numbers = [number for (number,) in self._db.rows("number", "passages WHERE id = ?", id_)]
-            told = [rare for word, rare in rarity.items() if np.isin(numbers, self._scores[word][0]).any()]
+            told = [rare for word, rare in rarity.items() if np.isin(numbers, self._frequencies[word][0]).any()]
         return sum(told) / (sum(rarity.values()) or 1.0)
 
-    def _rarity(self, words: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        return {word: weight * self._idf(self._scores[word][0]) for word, weight in self._weighted(words).items()}
-
-    def _weighted(self, words: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Return the words, names and parts with their weights; the scores of all are known then."""
+    def _weighted(
+        self, words: Mapping[str, Sequence[str]], visible: Visible | None
+    ) -> tuple[dict[str, float], Mapping[str, tuple[Numbers, Values]], _Passages]:
+        """Return the words, names and parts with their weights and their scores in passages, and these passages."""
         self._renew()
         parts = [part for of_name in words.values() for part in of_name]
-        self._learn([word for word in dict.fromkeys([*words, *parts]) if word not in self._scores])
+        self._learn([word for word in dict.fromkeys([*words, *parts]) if word not in self._frequencies])
+        passages = self._passages(visible)
+        scores = self._scores if visible is None else {w: self._score(w, passages) for w in {*words, *parts}}
         weights = dict.fromkeys(words, 1.0)
         for name, of_name in words.items():
             for part in of_name:
-                weights.setdefault(part, _PART_WEIGHT if len(self._scores[name][0]) else 1.0)
-        return weights
+                weights.setdefault(part, _PART_WEIGHT if len(scores[name][0]) else 1.0)
+        return weights, scores, passages
+
+    def _passages(self, visible: Visible | None) -> _Passages:
+        if visible is None:
+            return self._all
+        mask = visible.mask(len(self._lengths))
+        count = float(np.count_nonzero(mask))
+        return _Passages(count, float(self._lengths[mask].sum()) / max(count, 1.0), mask)
 
     def _renew(self) -> None:
         """Forget what is outdated or too much, and read the lengths of changed passages."""
         end = self._changes.end_in_snapshot
         if end == self._end and self._remembered <= _REMEMBERED:
             return
-        self._scores, self._remembered = {}, 0
+        self._frequencies, self._scores, self._remembered = {}, {}, 0
         if end != self._end:
             self._read_lengths()
             _, totals = self._db.blobs("block", f"(SELECT id, block FROM words_data WHERE id = {_TOTALS})")
             count, *tokens = _varints(totals).tolist() or [0.0]
-            self._count, self._mean, self._end = count, sum(tokens) / max(count, 1), end
+            self._all, self._end = _Passages(count, sum(tokens) / max(count, 1)), end
 
     def _read_lengths(self) -> None:
         changed = None if self._end is None else self._changes.since(self._end)
@@ -121,13 +147,14 @@ class Bm25:
         self._lengths[numbers] = _varints(lengths).reshape(-1, _COLUMNS).sum(axis=1)
 
     def _learn(self, words: Sequence[str]) -> None:
-        """Read the passages of words, and keep the scores of each word in them."""
+        """Read the passages of words, and keep how often each word is in them, and its scores."""
         if not words:
             return
         tokens = self._tokens(words)
         places = self._places([*{token for of_word in tokens.values() for token in of_word}])
         for word in words:
-            self._scores[word] = self._score(_places_of_phrase(tokens[word], places))
+            self._frequencies[word] = _frequencies(_places_of_phrase(tokens[word], places))
+            self._scores[word] = self._score(word, self._all)
             self._remembered += len(self._scores[word][0])
 
     def _tokens(self, words: Sequence[str]) -> dict[str, list[str]]:
@@ -148,18 +175,16 @@ class Bm25:
         rows = self._db.rows("token, places", of, as_json(tokens))
         return {token: np.fromstring(found or "", dtype=np.int64, sep=",") for token, found in rows}
 
-    def _score(self, places: Numbers) -> tuple[Numbers, Values]:
+    def _score(self, word: str, passages: _Passages) -> tuple[Numbers, Values]:
         """Return the passages of a word, and its part of their scores."""
-        numbers, first = np.unique(places >> 32, return_index=True)
+        numbers, frequencies = self._frequencies[word]
+        if passages.mask is not None:
+            there = passages.mask[numbers]
+            numbers, frequencies = numbers[there], frequencies[there]
         if not len(numbers):
             return numbers, np.empty(0)
-        frequencies = np.add.reduceat(np.where(places >> 31 & 1, 1.0, _TITLE_WEIGHT), first)
-        length = _K1 * (1 - _B + _B * self._lengths[numbers] / self._mean)
-        return numbers, self._idf(numbers) * (frequencies * (_K1 + 1.0) / (frequencies + length))
-
-    def _idf(self, numbers: Numbers) -> float:
-        """Return the inverse document frequency of what the passages with these numbers have."""
-        return max(math.log((self._count - len(numbers) + 0.5) / (len(numbers) + 0.5)), _LEAST_IDF)
+        length = _K1 * (1 - _B + _B * self._lengths[numbers] / passages.mean)
+        return numbers, passages.idf(numbers) * (frequencies * (_K1 + 1.0) / (frequencies + length))
 
     def _ids(self, numbers: Sequence[int]) -> dict[int, str]:
         of = "(SELECT number, id FROM passages WHERE number IN (SELECT value FROM json_each(?)))"
@@ -173,6 +198,14 @@ def _places_of_phrase(tokens: Iterable[str], places: Mapping[str, Numbers]) -> N
         first = places[token] - position
         found = first if found is None else np.intersect1d(found, first, assume_unique=True)
     return np.empty(0, dtype=np.int64) if found is None else found
+
+
+def _frequencies(places: Numbers) -> tuple[Numbers, Values]:
+    """Return the passages with these places, and how often each has one; in a title, one counts triple."""
+    numbers, first = np.unique(places >> 32, return_index=True)
+    if not len(numbers):
+        return numbers, np.empty(0)
+    return numbers, np.add.reduceat(np.where(places >> 31 & 1, 1.0, _TITLE_WEIGHT), first)
 
 
 def _best(scores: Values, k: int) -> list[int]:

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from langgraph_rag.tools.vectors import Matrix
 
@@ -25,6 +27,10 @@ class VectorTable:
     def _places(self) -> dict[str, int]:
         return {id_: place for place, id_ in enumerate(self.ids)}
 
+    @cached_property
+    def _known_rows(self) -> WeakKeyDictionary[frozenset[str], NDArray[np.int_]]:
+        return WeakKeyDictionary()
+
     def of(self, ids: Iterable[str]) -> dict[str, Matrix]:
         """Return the vectors of ids; unknown ids are left out."""
         return {id_: self.vectors[self._places[id_]] for id_ in ids if id_ in self._places}
@@ -33,16 +39,29 @@ class VectorTable:
         """Return whether queries have the same dimensions."""
         return self.vectors.shape[-1:] == queries.shape[-1:]
 
-    def nearest(self, queries: Matrix, k: int) -> list[list[tuple[str, float]]]:
-        """Return the k ids nearest to each query (shape: queries x dimensions) with their cosine, best first."""
-        k = min(k, len(self.ids))
-        return [self._best(query, k) if k else [] for query in queries]
+    def nearest(self, queries: Matrix, k: int, among: frozenset[str] | None = None) -> list[list[tuple[str, float]]]:
+        """Return the k ids nearest to each query, of all or among some, with their cosine, best first.
 
-    def _best(self, query: Matrix, k: int) -> list[tuple[str, float]]:
+        Shape of `queries`: queries x dimensions.
+        """
+        rows = None if among is None else self._rows(among)
+        k = min(k, len(self.ids if rows is None else rows))
+        return [self._best(query, k, rows) if k else [] for query in queries]
+
+    def _rows(self, ids: frozenset[str]) -> NDArray[np.int_]:
+        if (known := self._known_rows.get(ids)) is None:
+            known = np.array([place for id_ in ids if (place := self._places.get(id_)) is not None], int)
+            self._known_rows[ids] = known
+        return known
+
+    def _best(self, query: Matrix, k: int, rows: NDArray[np.int_] | None) -> list[tuple[str, float]]:
         cosines = np.vecdot(self.vectors, query)  # in a matrix product, the threads of BLAS would spin
+        if rows is not None:
+            cosines = cosines[rows]
         least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
-        places = np.flatnonzero(cosines >= least).tolist()
-        best = sorted((-float(cosines[place]), self.ids[place]) for place in places)[:k]  # alike: by id
+        places = np.flatnonzero(cosines >= least)
+        ids = [self.ids[row] for row in (places if rows is None else rows[places]).tolist()]
+        best = sorted(zip((-cosines[places]).tolist(), ids, strict=True))[:k]  # alike: by id
         return [(id_, -negative) for negative, id_ in best]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import TypedDict
 
-from langgraph_rag.records import Passage
+from langgraph_rag.records import Passage, ids_of
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.database import Database
 from langgraph_rag.tools.storage.metadata import MetadataTable
@@ -71,6 +71,7 @@ class Origins:
         with self._db.change():
             new = [p for p in passages if self._db.execute(query, (p.get("source", ""), p["id"])).rowcount]
             self._metadata.put(new)
+            self._changes.add(ids_of(new))
 
     def remove(self, origins: Sequence[Origin]) -> None:
         """Remove origins of passages; their source becomes the first one that is left."""

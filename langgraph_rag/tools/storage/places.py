@@ -57,16 +57,19 @@ class Places:
         )
         self._db.executemany(query, [(*place, *origin) for origin, place in places.items()])
 
-    def near(self, id_: str, before: int, after: int) -> list[str]:
-        """Return the ids of a passage and of those before and after it in its document; none if it is unknown."""
+    def near(self, id_: str, before: int, after: int, source: str | None = None) -> list[str]:
+        """Return the ids of a passage and of those before and after it in its document; none if it is unknown.
+
+        The document is that in one of its sources, by default in the first one.
+        """
         own = "SELECT document, position FROM standing JOIN passages ON passage = passages.number AND id = ?"
-        own += " WHERE standing.source = coalesce(passages.source, '')"
+        own += " WHERE standing.source = coalesce(?, passages.source, '')"
         of = (
             f"(SELECT id FROM ({own}) own JOIN standing ON standing.document = own.document "
             "AND standing.position BETWEEN own.position - ? AND own.position + ? "
             "JOIN passages ON passage = passages.number ORDER BY standing.position)"
         )
-        return [row[0] for row in self._db.rows("id", of, id_, before, after)]
+        return [row[0] for row in self._db.rows("id", of, id_, source, before, after)]
 
     def split_otherwise(self, splitting: str) -> int:
         """Return the number of passages that were split off in another way, or before places were stored."""

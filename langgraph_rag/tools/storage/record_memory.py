@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Fact, Record, Source, Triple
 from langgraph_rag.tools.storage.record_store import RecordStore
+from langgraph_rag.tools.storage.visibility import Visible
 
 T = TypeVar("T")
 _REMEMBERED = 2_000  # passages
@@ -38,9 +39,14 @@ class RecordMemory:
         self._passages = _Remembered(lambda ids: {record["id"]: record for record in records.passages(ids)})
         self._facts: dict[str, _Remembered[list[Fact]]] = {}  # by extractor
 
-    def passages(self, ids: Sequence[str]) -> list[Record]:
-        """Return passages, each once, in the order of the ids; unknown ids are left out."""
-        return [_copied(record) for record in self._passages.get(ids, self._records.changes.end).values()]
+    def passages(self, ids: Sequence[str], visible: Visible | None = None) -> list[Record]:
+        """Return passages, each once, in the order of the ids; unknown and hidden ones are left out."""
+        ids = ids if visible is None else visible.among(ids)
+        found = self._passages.get(ids, self._records.changes.end)
+        for id_, source in visible.sources.items() if visible else ():
+            if id_ in found:
+                found |= {record["id"]: record for record in self._records.passages([id_], source)}
+        return [_copied(record) for record in found.values()]
 
     def triples(self, ids: Sequence[str], extractor: str) -> list[Triple]:
         """Return the triples of passages, in the order of the ids; equal ones are merged with all sources."""
@@ -48,11 +54,14 @@ class RecordMemory:
         facts = self._facts.setdefault(extractor, _Remembered(partial(triples.facts, extractor)))
         return _merged(facts.get(ids, (self._records.changes.end, triples.changes(extractor).end)))
 
-    def passages_with_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[Record], list[Triple]]:
+    def passages_with_triples(
+        self, ids: Sequence[str], extractor: str, visible: Visible | None = None
+    ) -> tuple[list[Record], list[Triple]]:
         """Return passages with their triples, of one version, so that positions of sentences fit."""
+        ids = ids if visible is None else visible.among(ids)
         for _ in range(_READINGS):
             end = self._records.changes.end
-            read = self.passages(ids), self.triples(ids, extractor)
+            read = self.passages(ids, visible), self.triples(ids, extractor)
             if self._records.changes.end == end:
                 break
         return read

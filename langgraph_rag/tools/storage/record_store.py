@@ -32,6 +32,7 @@ from langgraph_rag.tools.storage.metadata import MetadataTable
 from langgraph_rag.tools.storage.origins import Origins
 from langgraph_rag.tools.storage.places import Places
 from langgraph_rag.tools.storage.triple_records import TripleRecords
+from langgraph_rag.tools.storage.visibility import Visibility, Visible
 from langgraph_rag.tools.storage.waiting_vectors import WaitingVectors
 from langgraph_rag.tools.storage.word_index import title_to_index, words_to_index, words_to_search
 from langgraph_rag.tools.vectors import Matrix
@@ -112,6 +113,7 @@ class RecordStore:
                     + ("update langgraph-rag" if newer else "remove it and index the documents again")
                 )
             self._ranking = Bm25(self._db, self.changes)
+            self.visibility = Visibility(self._db, self.changes)
             opened.pop_all()
 
     @property
@@ -194,15 +196,19 @@ class RecordStore:
             self._metadata.put(changed)
             self.changes.add(ids_of(changed))
 
-    def passages(self, ids: Sequence[str]) -> list[Record]:
-        """Return the stored passages of the given ids, in that order; unknown ids are left out."""
-        its_own = "passage = passages.number AND {0}.source = coalesce(passages.source, '')"
+    def passages(self, ids: Sequence[str], source: str | None = None) -> list[Record]:
+        """Return the stored passages of the given ids, in that order; unknown ids are left out.
+
+        They are as from one of their sources, by default the first one.
+        """
+        its_own = "passage = passages.number AND {0}.source = coalesce(?1, passages.source, '')"
         rows = self._db.by_ids(
-            "id, title, text, passages.source, hash, json(sentences), json(phrases), json(fields), document, position, "
-            "json(headings)",
+            "id, title, text, coalesce(?1, passages.source), hash, json(sentences), json(phrases), json(fields), "
+            "document, position, json(headings)",
             f"passages LEFT JOIN metadata ON metadata.{its_own.format('metadata')} "
             f"LEFT JOIN standing ON standing.{its_own.format('standing')} WHERE id IN",
             ids,
+            source,
         )
         found = {row[0]: _record(row) for row in rows}
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
@@ -242,18 +248,18 @@ class RecordStore:
         """Return whether there is no passage, without counting them."""
         return not self._db.rows("1", "(SELECT 1 FROM passages LIMIT 1)")
 
-    def bm25(self, query: str, k: int) -> list[ScoredPassage]:
-        """Return the k passages that share the query's rarest words."""
-        return self._ranking.best(words_to_search(query), k)
+    def bm25(self, query: str, k: int, visible: Visible | None = None) -> list[ScoredPassage]:
+        """Return the k passages (of all, or of the visible ones) that share the query's rarest words."""
+        return self._ranking.best(words_to_search(query), k, visible)
 
-    def share_of_passage(self, query: str, id_: str) -> float:
+    def share_of_passage(self, query: str, id_: str, visible: Visible | None = None) -> float:
         """Return the share of a passage in a query: of all that its words tell, by their rarity, from 0 to 1."""
-        return self._ranking.share(words_to_search(query), id_)
+        return self._ranking.share(words_to_search(query), id_, visible)
 
-    def share_of_names(self, query: str, names: Iterable[str]) -> float:
+    def share_of_names(self, query: str, names: Iterable[str], visible: Visible | None = None) -> float:
         """Return the share of some names in a query: of all that its words tell, by their rarity, from 0 to 1."""
         named = {token for name in names for word in words_to_search(name) for token in word.split()}
-        rarity = self._ranking.rarity(words_to_search(query))
+        rarity = self._ranking.rarity(words_to_search(query), visible)
         of_names = sum(rare for word, rare in rarity.items() if named.issuperset(word.split()))
         return of_names / (sum(rarity.values()) or 1.0)
 

@@ -218,6 +218,11 @@ class TripleRecords:
         of = "triples JOIN passages ON number = passage WHERE extractor = ? AND triples.vector IN"
         return list(dict.fromkeys(row[0] for row in self._db.by_ids("id", of, vectors, extractor)))
 
+    def stated_in(self, passages: Iterable[int], extractor: str) -> list[str]:
+        """Return the ids of the vectors of the triples of passages, by their numbers."""
+        of = "triples WHERE extractor = ? AND passage IN (SELECT value FROM json_each(?))"
+        return [row[0] for row in self._db.rows("vector", of, extractor, as_json(list(passages)))]
+
     def texts(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts to embed of triples that passages state, by the ids of their vectors."""
         rows = self._db.by_ids("vector, head, relation, tail", "triples WHERE vector IN", ids)

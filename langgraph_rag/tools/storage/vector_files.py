@@ -66,11 +66,13 @@ class VectorFiles(VectorIndex):
             table = self._exact(opened.passages)
         return super().passages(ids) if table is None else table.of(ids)
 
-    def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
+    def _nearest(
+        self, collection: Any, vectors: Matrix, k: int, among: frozenset[str] | None
+    ) -> list[list[tuple[str, float]]]:
         table = self._exact(collection)
         if table is None or not table.fits(vectors):  # Chroma reports other dimensions
-            return super()._nearest(collection, vectors, k)
-        return table.nearest(vectors, k)
+            return super()._nearest(collection, vectors, k, among)
+        return table.nearest(vectors, k, among)
 
     def _exact(self, collection: Any) -> VectorTable | None:
         """Return the vectors of a collection, if it is small enough for exact search."""

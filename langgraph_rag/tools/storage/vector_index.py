@@ -78,15 +78,17 @@ class VectorIndex:
         with self._changing(ids) as opened:
             self._upsert(opened.passages, ids, vectors)
 
-    def search(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
-        """Return the k nearest passages of each query vector with their cosine, best first."""
+    def search(self, vectors: Matrix, k: int, among: frozenset[str] | None = None) -> list[list[tuple[str, float]]]:
+        """Return the k nearest passages (of all, or among some) of each query vector with their cosine, best first."""
         with self._reading() as opened:
-            return self._nearest(opened.passages, vectors, k)
+            return self._nearest(opened.passages, vectors, k, among)
 
-    def search_triples(self, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
-        """Return the k nearest triples of each query vector with their cosine, best first."""
+    def search_triples(
+        self, vectors: Matrix, k: int, among: frozenset[str] | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """Return the k nearest triples (of all, or among some) of each query vector with their cosine, best first."""
         with self._reading() as opened:
-            return self._nearest(opened.triples, vectors, k)
+            return self._nearest(opened.triples, vectors, k, among)
 
     def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the passage vectors that are stored."""
@@ -125,11 +127,14 @@ class VectorIndex:
     def _changing(self, ids: Sequence[str]) -> AbstractContextManager[Opened]:
         return self._reading()  # a server handles concurrent reads by itself
 
-    def _nearest(self, collection: Any, vectors: Matrix, k: int) -> list[list[tuple[str, float]]]:
-        k = min(k, self._size(collection))
+    def _nearest(
+        self, collection: Any, vectors: Matrix, k: int, among: frozenset[str] | None
+    ) -> list[list[tuple[str, float]]]:
+        k = min(k, self._size(collection) if among is None else len(among))
         if k == 0:
             return [[] for _ in vectors]
-        found = collection.query(query_embeddings=vectors, n_results=k, include=["distances"])
+        some = None if among is None else list(among)
+        found = collection.query(query_embeddings=vectors, ids=some, n_results=k, include=["distances"])
         return [
             [(id_, 1.0 - distance) for distance, id_ in sorted(zip(distances, ids, strict=True))]
             for ids, distances in zip(found["ids"], found["distances"], strict=True)
