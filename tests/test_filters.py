@@ -20,7 +20,7 @@ LAW: dict[str, Any] = {"team": "law"}
 TEAMS = ["law", "press", "law", "law", "press", "law", "press", "law"]
 TEAM_OF = dict(zip([document["id"] for document in DOCUMENTS], TEAMS, strict=True))
 SEEN = {id_ for id_, team in TEAM_OF.items() if team == "law"}
-VALUES = {
+VALUES: dict[str, list[Any]] = {
     "team": ["law"],
     "year": [1988],
     "score": [0.5],
@@ -186,7 +186,7 @@ def test_random_filters_find_what_a_knowledge_base_of_only_these_passages_does(
 ) -> None:
     rng = random.Random(7)
     words = [f"{one}{other}" for one in ("ka", "lo", "mi", "tu", "re") for other in ("ran", "sel", "dim", "pol")]
-    documents = [
+    documents: list[dict[str, Any]] = [
         {"id": f"d{n}", "text": " ".join(rng.choices(words, k=rng.randint(5, 40))) + ".", "n": n, "kind": n % 3}
         for n in range(60)
     ]
@@ -195,7 +195,7 @@ def test_random_filters_find_what_a_knowledge_base_of_only_these_passages_does(
         for case in range(4):
             low, high = sorted(rng.sample(range(60), 2))
             where = {"$or": [{"n": {"$gte": low, "$lt": high}}, {"kind": case % 3}]}
-            left = [d for d in documents if low <= int(d["n"]) < high or d["kind"] == case % 3]
+            left = [d for d in documents if low <= d["n"] < high or d["kind"] == case % 3]
             with KnowledgeBase.open(tmp_path / str(case), embeddings) as alone:
                 alone.add(left, progress=False)
                 for by in ("dense", "bm25"):
