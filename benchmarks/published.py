@@ -2,9 +2,9 @@
 
 python benchmarks/published.py DATA
 
-DATA is a folder with corpus.jsonl and questions.jsonl, or with HippoRAG's own files: 2wikimultihopqa_corpus.json and
-2wikimultihopqa.json (https://github.com/OSU-NLP-Group/HippoRAG, reproduce/dataset). A stopped run can be continued. The
-table in the README has the published figures beside ours.
+DATA is a folder with corpus.jsonl and questions.jsonl, or with HippoRAG's own files, which are read as they come:
+2wikimultihopqa_corpus.json and 2wikimultihopqa.json (https://github.com/OSU-NLP-Group/HippoRAG, reproduce/dataset).
+A stopped run can be continued. The table in the README has the published figures beside ours.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,10 +55,10 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes that ask")
     arguments = parser.parse_args()
     out: Path = arguments.out
-    data = jsonl(arguments.data, out / "data")
+    corpus, questions = files_in(arguments.data)
     _expect_this_code(out / "commit")
-    _run("index", data / "corpus.jsonl", "--kb", out / "kb")
-    asked = ["--questions", data / "questions.jsonl", *(["--limit", arguments.limit] if arguments.limit else [])]
+    _run("index", corpus, "--kb", out / "kb")
+    asked = ["--questions", questions, *(["--limit", arguments.limit] if arguments.limit else [])]
     which = ["--method", arguments.method, "--model", "offline", "--processes", arguments.processes]
     _run("eval", "--kb", out / "kb", *asked, *which, "--out", out / "asked")
     rows = json.loads((out / "asked" / "report.json").read_text(encoding="utf-8"))
@@ -73,38 +73,17 @@ def main() -> None:
     README.write_text(with_table(README.read_text(encoding="utf-8"), figures), encoding="utf-8", newline="\n")
 
 
-def jsonl(data: Path, out: Path) -> Path:
-    """Return the folder with corpus.jsonl and questions.jsonl: the given one, or one made of HippoRAG's files.
-
-    As in HippoRAG's own evaluation, the gold passages of a question are those of its own passages whose titles are
-    among its supporting facts; they are found in the corpus by title and text.
+def files_in(data: Path) -> tuple[Path, Path]:
+    """Return the files of passages and of questions in a folder.
 
     Raises:
-        SystemExit: when the folder has neither form, or a gold passage is not in the corpus.
+        SystemExit: when the folder has neither form.
     """
-    if (data / "corpus.jsonl").exists():
-        return data
-    files = [data / f"{_NAME}_corpus.json", data / f"{_NAME}.json"]
-    if missing := [file.name for file in files if not file.exists()]:
-        raise SystemExit(f"{data}: expected corpus.jsonl and questions.jsonl, or {_NAME}*.json, missing {missing}")
-    corpus, samples = (json.loads(file.read_text(encoding="utf-8")) for file in files)
-    ids = {(passage["title"], passage["text"]): str(number) for number, passage in enumerate(corpus)}
-    passages = [{"id": id_, "title": title, "text": text} for (title, text), id_ in ids.items()]
-    questions = [_question(sample, ids) for sample in samples]
-    out.mkdir(parents=True, exist_ok=True)
-    _write_lines(out / "corpus.jsonl", passages)
-    _write_lines(out / "questions.jsonl", questions)
-    return out
-
-
-def _question(sample: Mapping[str, Any], ids: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    titles = {title for title, _ in sample["supporting_facts"]}
-    gold = [(title, " ".join(sentences)) for title, sentences in sample["context"] if title in titles]
-    if unknown := [title for title, text in gold if (title, text) not in ids]:
-        raise SystemExit(f"question {sample['_id']}: expected its gold passages in the corpus, missing {unknown}")
-    supporting = list(dict.fromkeys(ids[passage] for passage in gold))
-    fields = {"id": sample["_id"], "type": sample["type"], "question": sample["question"]}
-    return {**fields, "answers": [sample["answer"]], "supporting_ids": supporting}
+    for names in (("corpus.jsonl", "questions.jsonl"), (f"{_NAME}_corpus.json", f"{_NAME}.json")):
+        corpus, questions = (data / name for name in names)
+        if corpus.exists() and questions.exists():
+            return corpus, questions
+    raise SystemExit(f"{data}: expected corpus.jsonl and questions.jsonl, or {_NAME}_corpus.json and {_NAME}.json")
 
 
 def table(figures: Mapping[str, Any]) -> str:
@@ -144,10 +123,6 @@ def _expect_this_code(file: Path) -> None:
     if file.exists() and (began := file.read_text(encoding="utf-8")) != COMMIT:
         raise SystemExit(f"{file.parent} holds a run of commit {began}, this is {COMMIT}: delete it to start again")
     file.write_text(COMMIT, encoding="utf-8")
-
-
-def _write_lines(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
 def _run(*arguments: object) -> None:

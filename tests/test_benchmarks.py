@@ -13,8 +13,6 @@ import pytest
 import results_page
 import tokens
 
-from langgraph_rag.evaluation.questions import load_questions
-
 
 @pytest.mark.parametrize(
     ("arguments", "written"),
@@ -74,43 +72,16 @@ def test_methods_are_held_to_the_goals_of_the_data_that_are_there() -> None:
     assert tokens._row("cirag", {"tokens": {"2wiki": 1}})[2] == ""
 
 
-PASSAGES = [
-    {"title": "Kell", "text": "Kell is an isle. It lies off Ost."},
-    {"title": "Kell", "text": "Kell is a surname."},
-    {"title": "Ost", "text": "Ost is a town."},
-]
-SAMPLE = {
-    "_id": "q1",
-    "type": "compositional",
-    "question": "Off which town lies Kell?",
-    "answer": "Ost",
-    "supporting_facts": [["Kell", 1], ["Ost", 0], ["Kell", 0]],
-    "context": [["Ost", ["Ost is a town."]], ["Rook", ["A bird."]], ["Kell", ["Kell is an isle.", "It lies off Ost."]]],
-}
+@pytest.mark.parametrize("names", ["corpus.jsonl questions.jsonl", "2wikimultihopqa_corpus.json 2wikimultihopqa.json"])
+def test_the_published_sample_is_taken_in_our_form_and_in_hipporags(names: str, tmp_path: Path) -> None:
+    files = tuple(tmp_path / name for name in names.split())
+    for file in files:
+        file.write_text("[]")
 
-
-def hipporags_files(folder: Path, *samples: dict[str, Any]) -> Path:
-    (folder / "2wikimultihopqa_corpus.json").write_text(json.dumps(PASSAGES), encoding="utf-8")
-    (folder / "2wikimultihopqa.json").write_text(json.dumps(samples), encoding="utf-8")
-    return folder
-
-
-def test_hipporags_own_files_are_taken_and_namesakes_told_apart_by_their_texts(tmp_path: Path) -> None:
-    made = published.jsonl(hipporags_files(tmp_path, SAMPLE), tmp_path / "made")
-
-    (question,) = load_questions(made / "questions.jsonl")
-    assert (question["answers"], question["supporting_ids"]) == (["Ost"], ["2", "0"])
-    assert [passage["text"] for passage in measuring.corpus(made)] == [passage["text"] for passage in PASSAGES]
-    assert published.jsonl(made, tmp_path / "again") == made
-
-
-def test_a_gold_passage_that_is_not_in_the_corpus_is_told(tmp_path: Path) -> None:
-    unknown = {**SAMPLE, "supporting_facts": [["Rook", 0]]}
-
-    with pytest.raises(SystemExit, match=r"question q1: expected its gold passages in the corpus, missing \['Rook'\]"):
-        published.jsonl(hipporags_files(tmp_path, unknown), tmp_path / "made")
+    assert published.files_in(tmp_path) == files
+    files[1].unlink()
     with pytest.raises(SystemExit, match="expected corpus.jsonl and questions.jsonl, or 2wikimultihopqa"):
-        published.jsonl(tmp_path / "made", tmp_path / "other")
+        published.files_in(tmp_path)
 
 
 def test_the_readme_gets_others_figures_marked_as_theirs_and_ours_with_command_and_commit() -> None:

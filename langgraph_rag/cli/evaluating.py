@@ -34,6 +34,7 @@ from langgraph_rag.evaluation.judging import Judgement, judge, read_judgements, 
 from langgraph_rag.evaluation.origin import Origin, model_by_name, this_version
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, begun_with
 from langgraph_rag.evaluation.pictures import draw_comparison
+from langgraph_rag.evaluation.places import located
 from langgraph_rag.evaluation.processes import OpenGraphs, RemoteGraph, worker_processes
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.evaluation.report import overview, write_report
@@ -46,14 +47,19 @@ from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import first_few
 from langgraph_rag.progress import hidden
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.reading.question_sets import SETS
 
-_NAMED = 5  # ids at most
+_NAMED = 5  # ids or places at most
+_SHOWN = 100  # characters of a place
 
 
 @with_context
 def evaluate_methods(
     kb: KbFolder,
-    questions: Annotated[Path, path_option(help="JSON lines with id, question, answers, supporting_ids.")],
+    questions: Annotated[
+        Path,
+        path_option(help="JSON lines with id, question, answers, supporting_ids or gold; or a published set as it is."),
+    ],
     out: Annotated[Path, path_option(help="Folder for the outcomes and the report.")],
     method_names: Annotated[
         str,
@@ -64,6 +70,9 @@ def evaluate_methods(
     context: Context = DEFAULTS,
     cache: Cache = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Number of questions to ask, from the first on.")] = None,
+    format: Annotated[
+        str, typer.Option(help=f"Set that the questions are of, by default told by their form: {', '.join(SETS)}.")
+    ] = "",
     concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at once in each process.")] = 1,
     processes: Annotated[
         int, typer.Option(min=1, help="Processes that ask; each loads the embedder, and a model of its own.")
@@ -73,7 +82,7 @@ def evaluate_methods(
     ] = None,
 ) -> None:
     """Ask many questions, and score the answers and the passages; run again to continue a stopped run."""
-    asked, names = load_questions(questions, limit), parse_methods(method_names)
+    read, names = load_questions(questions, limit, format=format), parse_methods(method_names)
     with writing(out):
         check_free(out)
         check_kind(out, names)
@@ -83,6 +92,7 @@ def evaluate_methods(
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
         judging = (load_model(judge_name, cache=cache), judge_name) if judge_name is not None else None
+        asked = located(read, base)
         _tell_unknown_passages(base, asked)
         configurations = _configurations(names, model, kb, base)
         with alone(out) if len(names) > 1 else nullcontext():  # `evaluate` locks the folder of a single method
@@ -210,13 +220,26 @@ def _draw(rows: dict[str, Summary], out: Path, data: str) -> None:
 
 
 def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
-    wanted = list(dict.fromkeys(id_ for question in asked for id_ in question.get("supporting_ids", [])))
+    placed = [question for question in asked if "places" in question]
+    wanted = list(
+        dict.fromkeys(id_ for question in asked if question not in placed for id_ in question.get("supporting_ids", []))
+    )
     known = {record["id"] for record in base.passages(wanted)}
     unknown = [repr(id_) for id_ in wanted if id_ not in known]
     if unknown:
         typer.echo(
             f"warning: {len(unknown)} of {len(wanted)} supporting ids ({first_few(unknown, _NAMED)}) are of no passage "
             f"in {base.path} and can never be found; `info --ids` lists the ids of passages.",
+            err=True,
+        )
+    places = [
+        (gold, ids) for question in placed for gold, ids in zip(question["gold"], question["places"], strict=True)
+    ]
+    lost = [" ".join(map(repr, gold.values())) for gold, ids in places if not ids]
+    if lost:
+        typer.echo(
+            f"warning: {len(lost)} of {len(places)} gold places are in no passage in {base.path} and can never be "
+            f"found: {first_few([one[:_SHOWN] for one in lost], _NAMED)}",
             err=True,
         )
 

@@ -33,6 +33,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.reading.files import Read, read_what_can_be
 from langgraph_rag.tools.reading.folders import NAMED, READABLE, empty_folders, left_out, otherwise_named, vanished
+from langgraph_rag.tools.reading.question_sets import SETS
 from langgraph_rag.tools.reading.rows import FieldNames
 from langgraph_rag.tools.splitting import Splitter, Splitting
 
@@ -102,6 +103,9 @@ def index(
     text_field: Annotated[str, typer.Option(help="Field of JSON lines, or column of tables, with the text.")] = "text",
     title_field: Annotated[str, typer.Option(help="Field that has the title.")] = "title",
     id_field: Annotated[str, typer.Option(help="Field that has the id.")] = "id",
+    format: Annotated[
+        str, typer.Option(help=f"Set that JSON and tables are of, by default told by their form: {', '.join(SETS)}.")
+    ] = "",
 ) -> None:
     """Add documents to a knowledge base, which is created if it is missing; run again to continue a stopped run."""
     _check_for_model(
@@ -109,7 +113,7 @@ def index(
     )
     emptied = _emptied(sources, kb) if update else []
     filled = [source for source in sources if source not in emptied]
-    read = _read(filled, {"text": text_field, "title": title_field, "id": id_field}, skip_bad=skip_bad)
+    read = _read(filled, {"text": text_field, "title": title_field, "id": id_field}, format, skip_bad=skip_bad)
     _tell_left_out(sources, kb)
     extractor = _extractor(model, cache)
     embedder = embedder_of(kb, embeddings, device)
@@ -222,8 +226,8 @@ def _command(context: typer.Context) -> str:
     return shlex.join(words)
 
 
-def _read(sources: Iterable[Path], names: FieldNames, *, skip_bad: bool) -> Read:
-    read = read_what_can_be(sources, names)
+def _read(sources: Iterable[Path], names: FieldNames, format: str, *, skip_bad: bool) -> Read:
+    read = read_what_can_be(sources, names, format=format)
     if read.problems and not (skip_bad and read.documents):
         left = "nothing can be read" if skip_bad else "--skip-bad leaves out what cannot be"
         raise DocumentError(f"{first_problems(read.problems)}\nNothing was indexed; {left}.")

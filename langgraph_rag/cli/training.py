@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, ModelName, embedder, path_option
-from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.evaluation.places import located
+from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MINILM
@@ -16,7 +17,9 @@ from langgraph_rag.training.aligner import Trained, train_aligner
 
 def train_kirags_aligner(
     kb: KbFolder,
-    questions: Annotated[Path, path_option(help="JSON lines with question, answers and supporting_ids.")],
+    questions: Annotated[
+        Path, path_option(help="Questions with answers and supporting_ids or gold, as `eval` reads them.")
+    ],
     model: ModelName = "offline",
     cache: Cache = None,
     embeddings: EmbeddingsName = None,
@@ -33,13 +36,20 @@ def train_kirags_aligner(
 
     Do not use the questions on which the method will be evaluated.
     """
-    asked = load_questions(questions)
+    read = load_questions(questions)
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as opened:
+        asked = [_with_ids(question) for question in located(read, opened)]
         llm = load_model(model, cache=cache)
         trained = train_aligner(
             llm, opened, asked, out, base=base, epochs=epochs, device=device, concurrency=concurrency
         )
     _show(trained, opened.aligner)
+
+
+def _with_ids(question: Question) -> Question:
+    """Return a question with the first passage at each of its places as its supporting passages."""
+    first = [ids[0] for ids in question.get("places", []) if ids]
+    return {**question, "supporting_ids": first} if first else question
 
 
 def _show(trained: Trained, found: Path) -> None:

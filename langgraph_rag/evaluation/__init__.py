@@ -5,7 +5,9 @@ from langgraph_rag.evaluation.judging import Judgement, judge, judgements_of, re
 from langgraph_rag.evaluation.origin import Origin
 from langgraph_rag.evaluation.outcomes import Configuration, Outcome, read_outcomes
 from langgraph_rag.evaluation.pictures import draw_comparison
-from langgraph_rag.evaluation.questions import Question, QuestionFileError, load_questions
+from langgraph_rag.evaluation.places import located
+from langgraph_rag.evaluation.question_files import QuestionFileError
+from langgraph_rag.evaluation.questions import Place, Question, load_questions
 from langgraph_rag.evaluation.report import differences, markdown_table, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError
 from langgraph_rag.evaluation.runner import evaluate
@@ -19,6 +21,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "OutcomesError",
+    "Place",
     "Question",
     "QuestionFileError",
     "Summary",
@@ -30,6 +33,7 @@ __all__ = [
     "judge",
     "judgements_of",
     "load_questions",
+    "located",
     "markdown_table",
     "overview",
     "read_judgements",

@@ -98,23 +98,33 @@ def refused_rightly(prediction: str, answers: Sequence[str]) -> bool:
     return any(normalise_answer(gold) == UNANSWERABLE for gold in answers) and is_refusal(prediction)
 
 
-def recall_at(ids: Sequence[str], gold: Sequence[str], k: int) -> float | None:
-    """Return the share of the gold ids that are among the first k ids; None if there is no gold id.
+def recall_at(ids: Sequence[str], gold: Sequence[str | Sequence[str]], k: int) -> float | None:
+    """Return the share of the gold passages that are among the first k ids; None if there are none.
 
-    >>> recall_at(["p3", "p1", "p2"], ["p1", "p2"], 2)
-    0.5
+    Instead of the id of a gold passage, there may be those of all passages at a gold place, of which one is enough.
+
+    >>> recall_at(["p3", "p1", "p2"], ["p1", "p2"], 2), recall_at(["p3", "p1", "p2"], [["p1", "p3"], []], 2)
+    (0.5, 0.5)
     """
-    wanted = set(gold)
-    return len(wanted.intersection(ids[:k])) / len(wanted) if wanted else None
+    found = _found(ids[:k], gold)
+    return sum(found) / len(found) if found else None
 
 
-def all_at(ids: Sequence[str], gold: Sequence[str], k: int) -> float | None:
-    """Return 1.0 if all gold ids are among the first k ids, else 0.0; None if there is no gold id.
+def all_at(ids: Sequence[str], gold: Sequence[str | Sequence[str]], k: int) -> float | None:
+    """Return 1.0 if all gold passages are among the first k ids, else 0.0; None if there are none.
 
     >>> all_at(["p3", "p1", "p2"], ["p1", "p2"], 2), all_at(["p3", "p1", "p2"], ["p1", "p2"], 3)
     (0.0, 1.0)
     """
-    return float(set(gold).issubset(ids[:k])) if gold else None
+    found = _found(ids[:k], gold)
+    return float(all(found)) if found else None
+
+
+def _found(ids: Sequence[str], gold: Sequence[str | Sequence[str]]) -> list[bool]:
+    """Return for each gold passage, once, and each gold place whether it is found."""
+    passages = [[id_] for id_ in dict.fromkeys(one for one in gold if isinstance(one, str))]
+    places = [one for one in gold if not isinstance(one, str)]
+    return [not set(ids).isdisjoint(one) for one in [*passages, *places]]
 
 
 def _normalised(answers: Sequence[str]) -> list[str]:

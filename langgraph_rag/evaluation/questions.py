@@ -1,6 +1,5 @@
-"""Questions with gold answers, from a file of JSON lines."""
+"""Questions with gold answers, from a file in this package's form or in that of a published question set."""
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,11 +19,10 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect_count
-from langgraph_rag.characters import decoded
-from langgraph_rag.errors import RagError
-from langgraph_rag.evaluation.forms import other_form
-from langgraph_rag.naming import counted, first_problems, wrong_field
+from langgraph_rag.evaluation.question_files import NumberedRow, QuestionFileError, rows_of
+from langgraph_rag.naming import counted, expect_name, first_problems, wrong_field
 from langgraph_rag.refusals import UNANSWERABLE
+from langgraph_rag.tools.reading.question_sets import SETS, question_in
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -47,47 +45,62 @@ Answers = Annotated[
 ]
 
 
-class Question(TypedDict):
-    """A question with its gold answers and, if known, its type and the ids of its supporting passages.
+class Place(TypedDict):
+    """A place in the documents that supports an answer, however they are split: at least one of these.
 
-    With `supporting_ids` alone, it measures retrieval only. The gold answer `unanswerable` accepts any refusal.
+    `source` is the source of a passage, or its end, such as `ref/settings.rst`; `title` the title of a passage or of
+    its document; `contains` a fragment of its text.
+    """
+
+    source: NotRequired[Text]
+    title: NotRequired[Text]
+    contains: NotRequired[Text]
+
+
+class Question(TypedDict):
+    """A question with its gold answers and, if known, its type and what supports its answer.
+
+    The latter are the ids of passages (`supporting_ids`), or places in the documents (`gold`), for which `located`
+    adds the ids of the passages at each place (`places`). With these alone, it measures retrieval only. The gold answer
+    `unanswerable` accepts any refusal.
     """
 
     id: Annotated[Text, Field(coerce_numbers_to_str=True)]
     question: Text
     answers: NotRequired[Answers]
     supporting_ids: NotRequired[list[Id]]
+    gold: NotRequired[list[Place]]
+    places: NotRequired[list[list[Id]]]
     type: NotRequired[str]
 
 
-class QuestionFileError(RagError):
-    """A file of questions cannot be used."""
-
-
-_FIELDS = [*Question.__annotations__, "answer", "answer_aliases", "answerable"]
+_FIELDS = [*(name for name in Question.__annotations__ if name != "places"), "answer", "answer_aliases", "answerable"]
 _FOR_READERS = "supporting_sentences"  # in the sample; they show readers why an answer is right
 _log = logging.getLogger(__name__)
 
 
 def _as_question(fields: object, read: ValidationInfo) -> object:
-    """Leave out null and NaN values, convert MuSiQue's fields, and number a question without an id.
+    """Convert the row of a published set, or leave out null and NaN values and join the answers with their aliases.
 
-    MuSiQue's fields are `answer_aliases`, further gold answers, and `answerable`. If `answerable` is false, the given
-    answer is not in the passages, and the gold answer is `unanswerable`.
+    If `answerable` is false, the given answer is not in the passages, and the gold answer is `unanswerable`.
 
-    The validation context may have the number of the question, as `line`, and a counter of the fields, as `fields`.
+    The validation context may have the number of the question, as `line`, the name of its set, as `format`, and a
+    counter of the fields that it leaves out, as `unknown`.
     """
     if not isinstance(fields, dict):
         return fields
     context = read.context or {}
-    context.get("fields", Counter()).update(fields.keys())
+    number = str(context.get("line", ""))
+    if converted := question_in(fields, context.get("format", "")):
+        return {"id": number, **converted}
+    context.get("unknown", Counter()).update(name for name in fields if name not in (*_FIELDS, _FOR_READERS))
     known = {name: value for name, value in fields.items() if value is not None and value == value}  # unlike NaN
     if "answers" in known or "answer" in known:
         given = [known[name] for name in ("answers", "answer", "answer_aliases") if name in known]
         known["answers"] = [answer for each in given for answer in _as_list(each)]
     if not _is_answerable(known):
         known = {**known, "answers": [UNANSWERABLE]}
-    return {"id": str(context.get("line", "")), **known}
+    return {"id": number, **known}
 
 
 def _is_answerable(fields: Mapping[str, object]) -> bool:
@@ -100,41 +113,45 @@ def _is_answerable(fields: Mapping[str, object]) -> bool:
 _READER: TypeAdapter[Question] = TypeAdapter(Annotated[Question, BeforeValidator(_as_question)])
 
 
-def load_questions(path: str | Path, limit: int | None = None) -> list[Question]:
-    """Read questions from a file, one JSON object per line.
+def load_questions(path: str | Path, limit: int | None = None, *, format: str = "") -> list[Question]:
+    """Read questions from a file: this package's own JSON lines, or a published set as it comes.
 
-    Unknown fields are left out; a warning says how many lines have them.
+    The rows of HotpotQA, 2WikiMultiHopQA, MuSiQue, HippoRAG's samples, FlashRAG, MultiHop-RAG and FRAMES are recognised
+    by their fields, and so are a JSON array, an object of columns, and a table (CSV, TSV) of questions and answers. A
+    folder of BEIR's has its queries and judgements. Other fields are left out; a warning says how many rows have them.
 
     Args:
-        path: a file of JSON lines, in UTF-8.
-        limit: the maximum number of questions to return; all lines are checked.
+        path: the file, in UTF-8; or a folder of BEIR's, or one of its files of judgements (qrels).
+        limit: the maximum number of questions to return; all rows are checked.
+        format: the name of the set, such as `musique`: rows of another form are then refused.
 
     Returns:
-        The questions in the order of the file; the default id is the line number.
+        The questions in the order of the file; the default id is the number of the line or element.
 
     Raises:
-        QuestionFileError: when the file cannot be read or has no questions, or when lines, also beyond the limit, are
+        QuestionFileError: when the file cannot be read or has no questions, or when rows, also beyond the limit, are
             not questions or repeat an id; the message lists the first twenty.
+        UnknownNameError: when there is no such format.
         ValueError: when the limit is not a whole number of at least 1.
     """
     if limit is not None:
         expect_count(limit, "limit")
+    if format:
+        expect_name("format", format, SETS)
     questions: list[Question] = []
-    lines: dict[str, int] = {}
-    fields: Counter[str] = Counter()
+    places: dict[str, str] = {}
+    unknown: Counter[str] = Counter()
     problems: list[str] = []
-    # Not splitlines(): JSON strings may contain characters such as U+2028.
-    for number, line in enumerate(_lines_of(path).split("\n"), start=1):
-        if line.strip():
-            try:
-                questions.append(_question(line, number, lines, fields))
-            except QuestionFileError as error:
-                problems.append(f"{path}, line {number}: {error}")
+    for row in rows_of(Path(path)):
+        try:
+            questions.append(_question(row, format, places, unknown))
+        except QuestionFileError as error:
+            problems.append(f"{row.place}: {error}")
     if problems:
         raise QuestionFileError(first_problems(problems))
     if not questions:
         raise QuestionFileError(f"{path}: expected one question per line, got no line with text")
-    _tell_unknown_fields(path, fields)
+    _tell_unknown_fields(path, unknown)
     return questions[:limit]
 
 
@@ -162,53 +179,31 @@ def as_questions(given: Iterable[object]) -> list[Question]:
     return list(questions.values())
 
 
-def _lines_of(path: str | Path) -> str:
-    text = _text(path)
-    if form := other_form(text):
-        raise QuestionFileError(
-            f"{path}: expected JSON lines, which is an object with question and answers on each line, got {form}; "
-            "docs/evaluation.md has scripts that convert such files, under 'Questions from elsewhere'"
-        )
-    return text
-
-
-def _text(path: str | Path) -> str:
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise QuestionFileError(f"{path}: expected a file of questions, got {error.strerror}") from error
-    try:
-        return decoded(content)
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise QuestionFileError(
-            f"{path}, line {line}: expected UTF-8, got the byte 0x{error.object[error.start]:02x}"
-        ) from error
-
-
 def _tell_unknown_fields(path: str | Path, fields: Counter[str]) -> None:
     """Warn once of each unknown field."""
     for name, number in fields.items():
-        if name not in (*_FIELDS, _FOR_READERS):
-            close = get_close_matches(name, _FIELDS, n=1)
-            meant = f"did it mean {close[0]!r}?" if close else f"those of a question are {', '.join(_FIELDS)}"
-            _log.warning("%s: left out the field %r of %s; %s", path, name, counted(number, "line"), meant)
+        close = get_close_matches(name, _FIELDS, n=1)
+        meant = f"did it mean {close[0]!r}?" if close else f"those of a question are {', '.join(_FIELDS)}"
+        _log.warning("%s: left out the field %r of %s; %s", path, name, counted(number, "line"), meant)
 
 
-def _question(line: str, number: int, lines: dict[str, int], fields: Counter[str]) -> Question:
-    """Read the question on a line; record the line of its id in `lines`, and count its fields."""
-    try:
-        found = json.loads(line, parse_float=str)  # "3.10" is not 3.1
-        question = _READER.validate_python(found, context={"line": number, "fields": fields})
-    except (ValueError, RecursionError) as error:
-        wrong = wrong_field(error, "line") if isinstance(error, ValidationError) else f"Invalid JSON: {error}"
+def _question(row: NumberedRow, format: str, places: dict[str, str], unknown: Counter[str]) -> Question:
+    """Read the question in a row; record the place of its id in `places`, and count the fields it leaves out."""
+    wrong = row.problem
+    if not wrong:
+        try:
+            context = {"line": row.number, "format": format, "unknown": unknown}
+            question = _READER.validate_python(row.fields, context=context)
+        except ValidationError as error:
+            wrong = wrong_field(error, "line")
+    if wrong:
         raise QuestionFileError(
-            f"expected a JSON object with question and answers (a list of strings); {wrong}; got {line.strip()[:200]}"
-        ) from error
-    if not question.get("answers") and not question.get("supporting_ids"):
-        raise QuestionFileError(
-            f"expected answers ({UNANSWERABLE!r} where there is none) or supporting_ids, got {line.strip()[:200]}"
+            f"expected a JSON object with question and answers (a list of strings); {wrong}; got {row.written[:200]}"
         )
-    if lines.setdefault(question["id"], number) != number:
-        raise QuestionFileError(f"expected an id of its own, got {question['id']!r} as on line {lines[question['id']]}")
+    if not (question.get("answers") or question.get("supporting_ids") or question.get("gold")):
+        raise QuestionFileError(
+            f"expected answers ({UNANSWERABLE!r} where there is none), supporting_ids or gold, got {row.written[:200]}"
+        )
+    if (there := places.setdefault(question["id"], row.place)) != row.place:
+        raise QuestionFileError(f"expected an id of its own, got {question['id']!r} as on {there.rpartition(', ')[2]}")
     return question

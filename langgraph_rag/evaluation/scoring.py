@@ -1,5 +1,6 @@
 """The outcome of a question: without an answer, with one, and scored by gold answers and supporting passages."""
 
+from collections.abc import Sequence
 from typing import Any, NotRequired
 
 from pydantic import TypeAdapter
@@ -71,8 +72,9 @@ def answered(outcome: Outcome, found: object) -> Outcome:
 
 
 def scored(outcome: Outcome, question: Question) -> Outcome:
-    """Score an answer, and its passages if they are stored, by the gold answers and ids of its question."""
-    answers, gold = question.get("answers", []), question.get("supporting_ids", [])
+    """Score an answer, and its passages if they are stored, by the gold answers and passages of its question."""
+    answers = question.get("answers", [])
+    gold: Sequence[str | list[str]] = question.get("places") or question.get("supporting_ids", [])
     answer = outcome["answer"] or ""
     if refused_rightly(answer, answers):
         answer = UNANSWERABLE

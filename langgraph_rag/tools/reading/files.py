@@ -10,7 +10,7 @@ from tqdm.auto import tqdm
 from langgraph_rag.arguments import expect, expect_list
 from langgraph_rag.characters import decoded, is_text
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.naming import first_problems
+from langgraph_rag.naming import expect_name, first_problems
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, DocumentsById, to_documents
@@ -34,6 +34,7 @@ from langgraph_rag.tools.reading.json_documents import read_json, read_json_line
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
 from langgraph_rag.tools.reading.not_text import leads_on, without_what_is_no_text
 from langgraph_rag.tools.reading.pdf import read_pdf
+from langgraph_rag.tools.reading.question_sets import SETS
 from langgraph_rag.tools.reading.restructured_text import restructured_text_to_markdown
 from langgraph_rag.tools.reading.rows import FieldNames
 from langgraph_rag.tools.reading.tables import read_table
@@ -46,12 +47,14 @@ _IN_MANY_FOLDERS = frozenset(
 _SOON = 2  # seconds before a progress bar appears; PDF files take about one each
 
 
-def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str, object]]:
+def read_documents(sources: str | Path | Iterable[str | Path], *, format: str = "") -> list[dict[str, object]]:
     """Read files and folders as documents for `KnowledgeBase.add`.
 
     Args:
         sources: one or several files (JSON, JSON lines, CSV, TSV, Markdown, HTML, Word, PDF, plain text), or folders
             with such files; in folders, JSON and tables are left out.
+        format: the name of the published question set that JSON and tables are of, such as `musique`; by default, it is
+            told by their form, and paragraphs of its questions are documents.
 
     Returns:
         A dict for each row, page or section, which the knowledge base splits into passages. The title of a section of a
@@ -61,6 +64,7 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
     Raises:
         DocumentError: when a file is missing or cannot be read. The message names each invalid file or line, and what
             was expected there.
+        UnknownNameError: when there is no such format.
         TypeError: when something else than paths is passed.
     """
     several = [sources] if isinstance(sources, str | Path) else sources
@@ -68,7 +72,7 @@ def read_documents(sources: str | Path | Iterable[str | Path]) -> list[dict[str,
     several = list(several)
     for source in several:
         expect(str | os.PathLike, source, "the path of a file or a folder", "read_documents(['notes.md', 'docs/'])")
-    read = read_what_can_be(map(Path, several))
+    read = read_what_can_be(map(Path, several), format=format)
     if read.problems:
         raise DocumentError(first_problems(read.problems))
     return [
@@ -84,7 +88,7 @@ class Read(NamedTuple):
     places: dict[str, str]
 
 
-def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None) -> Read:
+def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None, *, format: str = "") -> Read:
     """Read files and folders, and return the documents together with the problems of invalid files.
 
     In JSON, JSON lines and tables, only invalid elements and lines are left out. Also invalid are a repeated id with
@@ -93,10 +97,14 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None) -
     Args:
         sources: files and folders.
         names: the names of the fields for `text`, `title` or `id` in JSON, JSON lines and tables, if they differ.
+        format: as in `read_documents`.
 
     Raises:
+        UnknownNameError: when there is no such format.
         DocumentError: when there is no such file or folder, or it has no files of a supported kind.
     """
+    if format:
+        expect_name("format", format, SETS)
     documents: list[Passage] = []
     problems: list[str] = []
     known: DocumentsById = {}
@@ -108,17 +116,17 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None) -
             )
         problems += unreadable
         for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False, disable=hidden()):
-            found, bad = _documents_of(file, names or {}, known)
+            found, bad = _documents_of(file, names or {}, format, known)
             documents += found
             problems += [first_problems(bad)] if bad else []
     return Read(documents, problems, {id_: place for id_, (_, place) in known.items()})
 
 
-def _documents_of(file: Path, names: FieldNames, known: DocumentsById) -> tuple[list[Passage], list[str]]:
+def _documents_of(file: Path, names: FieldNames, format: str, known: DocumentsById) -> tuple[list[Passage], list[str]]:
     """Return the documents of a file, of JSON line by line, and the problems of the file or its lines."""
     checked: list[Passage] = []
     try:
-        documents, problems = _documents(file, names)
+        documents, problems = _documents(file, names, format)
     except DocumentError as error:
         return [], [str(error)]
     for together in (
@@ -131,7 +139,7 @@ def _documents_of(file: Path, names: FieldNames, known: DocumentsById) -> tuple[
     return checked, problems
 
 
-def _documents(file: Path, names: FieldNames) -> tuple[list[dict[str, object]], list[str]]:
+def _documents(file: Path, names: FieldNames, format: str) -> tuple[list[dict[str, object]], list[str]]:
     """Return the documents of a file, and the problems of its lines."""
     if not is_text(str(file)):
         raise DocumentError(f"{ascii(str(file))}: expected a name in UTF-8: rename the file")
@@ -139,11 +147,11 @@ def _documents(file: Path, names: FieldNames) -> tuple[list[dict[str, object]], 
     if kind in PDF:
         return _pages(file), []
     if kind in JSON_LINES:
-        return read_json_lines(_read(file), file, names)
+        return read_json_lines(_read(file), file, names, format)
     if kind in JSON:
-        return read_json(_read(file), file, names)
+        return read_json(_read(file), file, names, format)
     if kind in TABLES:
-        return read_table(_read(file), file, names)
+        return read_table(_read(file), file, names, format)
     if kind in HTML | WORD:
         found = _sections_of_page(file)
     elif kind in MARKDOWN:

@@ -128,10 +128,15 @@ def _inside(folder: Path) -> _Inside:
         linked += [folder for folder in below if _is_link(folder)]
         found += [Path(where, name) for name in files if not name.startswith((".", _OF_WORD))]
     problems = [f"{error.filename}: it cannot be read: {error.strerror}" for error in errors]
-    there = [file for file in found if _may_exist(file, S_ISREG)]
+    there = [file for file in found if _may_exist(file, S_ISREG) and not _is_of_queries(file)]
     nowhere = sorted(file for file in set(found).difference(there) if _is_sought(file) and _leads_nowhere(file))
     problems += [f"{file}: it cannot be read: the link leads nowhere" for file in nowhere]
     return _Inside(sorted(there), sorted(linked), problems)
+
+
+def _is_of_queries(file: Path) -> bool:
+    """Return whether a file has the questions of BEIR's, which are no documents, beside its judgements."""
+    return file.name == "queries.jsonl" and _is_folder(file.with_name("qrels"))
 
 
 def _leads_nowhere(file: Path) -> bool:

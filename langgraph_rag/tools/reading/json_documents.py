@@ -4,25 +4,26 @@ import json
 from pathlib import Path
 
 from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.reading.question_sets import rows_in
 from langgraph_rag.tools.reading.rows import Documents, FieldNames, to_documents
 
 
-def read_json(text: str, file: Path, names: FieldNames) -> Documents:
+def read_json(text: str, file: Path, names: FieldNames, set_name: str = "") -> Documents:
     """Read the objects in the list of a JSON file, or its one object.
 
     Raises:
         DocumentError: when the text is not JSON, the list is empty, or no object has a field of `names`.
     """
-    return to_documents(_elements(text, file), _fields, file, names)
+    return to_documents(_elements(text, file), _fields, file, names, set_name)
 
 
-def read_json_lines(text: str, file: Path, names: FieldNames) -> Documents:
+def read_json_lines(text: str, file: Path, names: FieldNames, set_name: str = "") -> Documents:
     """Read the objects of a JSON lines file, one per line.
 
     Raises:
         DocumentError: when the whole text is one JSON value, or no object has a field of `names`.
     """
-    return to_documents(_lines(text, file), _fields_of_line, file, names)
+    return to_documents(_lines(text, file), _fields_of_line, file, names, set_name)
 
 
 def _lines(text: str, file: Path) -> list[tuple[str, str]]:
@@ -41,7 +42,10 @@ def _elements(text: str, file: Path) -> list[tuple[str, object]]:
     first, *others = text.strip().split("\n")
     if others and _is_json(first) and not _is_json(text):
         raise DocumentError(f"{file}: expected one JSON value, got JSON lines: name such a file .jsonl")
-    value = _loaded(text, str(file))
+    try:
+        value = rows_in(_loaded(text, str(file)))
+    except ValueError as error:
+        raise DocumentError(f"{file}: {error}") from error
     if not isinstance(value, list):
         return [(str(file), value)]
     if not value:

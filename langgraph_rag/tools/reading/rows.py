@@ -7,6 +7,7 @@ from typing import TypeVar
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.naming import TOLD, first_few, first_problems
 from langgraph_rag.tools.documents import PLACE
+from langgraph_rag.tools.reading.question_sets import documents_in
 
 Row = TypeVar("Row")
 FieldNames = Mapping[str, str]
@@ -16,12 +17,18 @@ Documents = tuple[list[dict[str, object]], list[str]]
 
 
 def to_documents(
-    rows: Iterable[tuple[str, Row]], fields_of: Callable[[Row, str], dict[str, object]], file: Path, names: FieldNames
+    rows: Iterable[tuple[str, Row]],
+    fields_of: Callable[[Row, str], dict[str, object]],
+    file: Path,
+    names: FieldNames,
+    set_name: str = "",
 ) -> Documents:
     """Return the documents in rows with their places, and the problems of invalid ones.
 
+    A row of a published question set may have several, or none; `set_name` says of which, where it is known.
+
     Raises:
-        DocumentError: when no row has a field of `names`.
+        DocumentError: when no row has a field of `names`, or the rows are questions without passages.
     """
     documents: list[dict[str, object]] = []
     problems: list[str] = []
@@ -30,8 +37,9 @@ def to_documents(
         try:
             fields = fields_of(row, place)
             there |= dict.fromkeys(fields)
-            document = _document(fields, names, place)
-            documents.append({**document, "source": document.get("source") or str(file), PLACE: place})
+            for each in _in_set(fields, names, place, set_name):
+                document = _document(each, names, place)
+                documents.append({**document, "source": document.get("source") or str(file), PLACE: place})
         except DocumentError as error:
             problems.append(str(error))
     for ours, theirs in names.items():
@@ -39,7 +47,20 @@ def to_documents(
             got = first_few([*map(repr, there)], TOLD)
             wrong = f"{file}: expected a field {theirs!r} ({ours}) in some line, got the fields {got}"
             raise DocumentError(first_problems([wrong, *problems]))
+    if not documents and not problems:
+        raise DocumentError(f"{file}: expected passages, got questions without any: give it to `eval --questions`")
     return documents, problems
+
+
+def _in_set(fields: Mapping[str, object], names: FieldNames, place: str, set_name: str) -> list[Mapping[str, object]]:
+    """Return the documents in a row of a question set; a row of another kind is a document itself."""
+    if names.get("text", "text") != "text":
+        return [fields]
+    try:
+        found = documents_in(fields, set_name)
+    except ValueError as error:
+        raise DocumentError(f"{place}: {error}") from error
+    return [fields] if found is None else [*found]
 
 
 def _document(fields: Mapping[str, object], names: FieldNames, place: str) -> dict[str, object]:

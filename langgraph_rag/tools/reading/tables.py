@@ -24,7 +24,7 @@ _LONGEST_CELL = 10_000_000  # characters
 csv.field_size_limit(_LONGEST_CELL)  # one for the process; by default a long text is an error
 
 
-def read_table(text: str, file: Path, names: FieldNames) -> Documents:
+def read_table(text: str, file: Path, names: FieldNames, set_name: str = "") -> Documents:
     """Read the rows of a table, whose first row has the names of its columns.
 
     If there is no column of texts, each row is described by `- Column: value` lines. Its title is then in the column
@@ -33,16 +33,31 @@ def read_table(text: str, file: Path, names: FieldNames) -> Documents:
     Raises:
         DocumentError: when the text is no table, has no rows, or has no column of `names`.
     """
+    columns, rows = _columns_and_rows(text, file)
+    texts = names.get("text", "text")
+    if texts in columns or texts != "text":
+        return to_documents(rows, partial(_fields, columns), file, names, set_name)
+    titles = _title_of(columns, [cells for _, cells in rows], names)
+    return to_documents(rows, partial(_described, columns, titles), file, names, set_name)
+
+
+def table_rows(text: str, file: Path) -> list[tuple[str, dict[str, object]]]:
+    """Return the rows of a table as they are, each with its place and its cells that are not empty.
+
+    Raises:
+        DocumentError: when the text is no table, or has no rows.
+    """
+    columns, rows = _columns_and_rows(text, file)
+    return [(place, _fields(columns, row, place)) for place, row in rows]
+
+
+def _columns_and_rows(text: str, file: Path) -> tuple[list[str], list[tuple[str, list[str]]]]:
     (_, columns), *rows = _rows(text, file) or [("", [])]
     if not rows:
         raise DocumentError(f"{file}: expected rows below the names of columns, got none")
     if repeated := [name for name, number in Counter(columns).items() if name and number > 1]:
         raise DocumentError(f"{file}: expected columns with different names, got {repeated[0]!r} twice")
-    texts = names.get("text", "text")
-    if texts in columns or texts != "text":
-        return to_documents(rows, partial(_fields, columns), file, names)
-    titles = _title_of(columns, [cells for _, cells in rows], names)
-    return to_documents(rows, partial(_described, columns, titles), file, names)
+    return columns, rows
 
 
 def _rows(text: str, file: Path) -> list[tuple[str, list[str]]]:

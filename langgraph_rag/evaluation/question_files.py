@@ -1,0 +1,155 @@
+"""Reads the rows of a file of questions: JSON lines, a JSON array or object, a table, or a folder of BEIR's."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from langgraph_rag.characters import decoded
+from langgraph_rag.errors import DocumentError, RagError
+from langgraph_rag.tools.reading.question_sets import rows_in
+from langgraph_rag.tools.reading.tables import table_rows
+
+_ARRAY = re.compile(r"\s*\[\s*[{\]]")
+_SEPARATORS = re.compile(r"[,;\t]")
+_ASKING = {"question", "query", "prompt"}  # a table of questions has one of these columns
+_QUERIES, _JUDGED, _SPLITS = "queries.jsonl", "qrels", ("test", "dev", "train")  # of BEIR
+
+
+class QuestionFileError(RagError):
+    """A file of questions cannot be used."""
+
+
+class NumberedRow(NamedTuple):
+    """A row with its number, which is that of its line in JSON lines, and its place; or what is wrong with it."""
+
+    number: int
+    place: str
+    fields: object
+    line: str = ""
+    problem: str = ""
+
+    @property
+    def written(self) -> str:
+        """The row as text."""
+        return self.line or json.dumps(self.fields, ensure_ascii=False)
+
+
+def rows_of(path: Path) -> list[NumberedRow]:
+    """Read all rows of a file, or of the queries in a folder of BEIR's that have judgements.
+
+    Raises:
+        QuestionFileError: when the file cannot be read.
+    """
+    folder = path if path.is_dir() else path.parent.parent if path.parent.name == _JUDGED else path.parent
+    if (folder / _QUERIES).exists() and (path.is_dir() or path.parent.name == _JUDGED or path.name == _QUERIES):
+        return _judged(folder, path if path.parent.name == _JUDGED else None)
+    text = _text(path)
+    if _is_table(text):
+        return _cells(text, path)
+    if (rows := _elements(text, path)) is None:
+        return _lines(text, path)
+    return [NumberedRow(number, f"{path}, element {number}", row) for number, row in enumerate(rows, start=1)]
+
+
+def _elements(text: str, path: Path) -> list[object] | None:
+    """Return the rows of a text that is one JSON value; None if it is JSON lines."""
+    first, _, rest = text.strip().partition("\n")
+    if not _ARRAY.match(text) and rest.strip() and _json(first) is not None:
+        return None
+    try:
+        rows = rows_in(_json(text))
+    except ValueError as error:
+        raise QuestionFileError(f"{path}: {error}") from error
+    return rows if isinstance(rows, list) and (not rows or isinstance(rows[0], dict)) else None
+
+
+def _lines(text: str, path: Path) -> list[NumberedRow]:
+    rows: list[NumberedRow] = []
+    for number, line in enumerate(text.split("\n"), start=1):  # not splitlines(): JSON may contain U+2028
+        if line.strip():
+            place, written = f"{path}, line {number}", line.strip()
+            try:
+                rows.append(NumberedRow(number, place, json.loads(line, parse_float=str), written))  # "3.10" is not 3.1
+            except (ValueError, RecursionError) as error:
+                rows.append(NumberedRow(number, place, None, written, f"Invalid JSON: {error}"))
+    return rows
+
+
+def _cells(text: str, path: Path) -> list[NumberedRow]:
+    try:
+        rows = table_rows(text, path)
+    except DocumentError as error:
+        raise QuestionFileError(str(error)) from error
+    return [NumberedRow(number, place, _as_named(fields)) for number, (place, fields) in enumerate(rows, start=1)]
+
+
+def _as_named(cells: Mapping[str, object]) -> dict[str, object]:
+    """Return the cells by the names of a question's fields: `Question` is `question`; FRAMES has names of its own."""
+    return dict(cells) if "Prompt" in cells else {name.strip().lower(): cell for name, cell in cells.items()}
+
+
+def _is_table(text: str) -> bool:
+    """Return whether the first line has several columns, and one of them is that of questions.
+
+    >>> _is_table('id;"Question";answer'), _is_table('{"question": "Who, then?"}')
+    (True, False)
+    """
+    head = text.lstrip().partition("\n")[0]
+    if head.startswith(("{", "[")):  # strings in it may contain commas
+        return False
+    columns = {name.strip(" \"'\r").lower() for name in _SEPARATORS.split(head)}
+    return len(columns) > 1 and not columns.isdisjoint(_ASKING)
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text, parse_float=str)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _judged(folder: Path, chosen: Path | None) -> list[NumberedRow]:
+    """Return the queries of a folder that have passages judged relevant, with the ids of these passages."""
+    splits = [folder / _JUDGED / f"{name}.tsv" for name in _SPLITS]
+    judgements = chosen or next((file for file in splits if file.exists()), None)
+    if judgements is None:
+        raise QuestionFileError(f"{folder}: expected judgements in {_JUDGED}/test.tsv beside {_QUERIES}, got none")
+    relevant: defaultdict[str, list[str]] = defaultdict(list)
+    for number, line in enumerate(_text(judgements).splitlines(), start=1):
+        query, passage, score = [*line.split("\t"), "", "", ""][:3]
+        if not re.fullmatch(r"-?\d+", score.strip()):
+            if number > 1 and line.strip():
+                raise QuestionFileError(
+                    f"{judgements}, line {number}: expected query-id, corpus-id and score, separated by tabs, got "
+                    f"{line[:80]!r}"
+                )
+        elif int(score) > 0:
+            relevant[query].append(passage)
+    rows = []
+    for row in _lines(_text(folder / _QUERIES), folder / _QUERIES):
+        fields = row.fields if isinstance(row.fields, dict) else {}
+        id_ = str(fields.get("_id"))
+        if row.problem or id_ in relevant:
+            rows.append(row._replace(fields={**fields, "supporting_ids": relevant.pop(id_, [])}))
+    if relevant:
+        raise QuestionFileError(
+            f"{judgements}: expected ids of queries in {folder / _QUERIES}, got {next(iter(relevant))!r}"
+        )
+    return rows
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise QuestionFileError(f"{path}: expected a file of questions, got {error.strerror}") from error
+    try:
+        return decoded(content)
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise QuestionFileError(
+            f"{path}, line {line}: expected UTF-8, got the byte 0x{error.object[error.start]:02x}"
+        ) from error
