@@ -398,7 +398,7 @@ def test_numbers_yes_and_no_are_taken_as_answers_and_null_as_nothing(
         (b'{"id": "a", "answers": ["x"]}', "line 1: .*question: Field required"),
         (b'{"id": [7], "question": "Q?", "answers": ["x"]}', "line 1: .*id: .*valid string"),
         (b'{"id": "a", "question": " ", "answers": ["x"]}', "line 1: .*question: .*at least 1 character"),
-        XX,
+        (b'{"id": "a", "question": "Q?"}', "line 1: expected answers \\('unanswerable' where there is none\\), supp"),
         (b'{"id": "a", "question": "Q?", "answers": {}}', "line 1: .*answers.0: .*valid string"),
         (b'{"id": "a", "question": "Q?", "answer": ""}', "line 1: .*answer.*at least 1 character"),
         (b'{"id": "a", "question": "Q?", "answers": [], "supporting_ids": []}', "line 1: expected answers"),

@@ -21,7 +21,7 @@ OTHER = ["The Salt Road is a path."]
 ASKED = "Whom did the director of Nine Tides marry?"
 TEXTS = {"Nine Tides": "".join(FILM), "Ilse Tarrant": "".join(ILSE), "Salt Road": "".join(OTHER)}
 PAIRS = [["Nine Tides", FILM], ["Ilse Tarrant", ILSE], ["Salt Road", OTHER]]
-HOTPOT = {
+HOTPOT: dict[str, Any] = {
     "_id": "5a8b",
     "question": ASKED,
     "answer": "Corwen Ashlade",
@@ -30,7 +30,7 @@ HOTPOT = {
     "supporting_facts": [["Ilse Tarrant", 1], ["Nine Tides", 1], ["Ilse Tarrant", 0]],
     "context": PAIRS,
 }
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "supporting_facts": {"title": ["Ilse Tarrant", "Nine Tides"], "sent_id": [1, 1]},
     "context": {"title": [title for title, _ in PAIRS], "sentences": [sentences for _, sentences in PAIRS]},
 }
@@ -226,7 +226,7 @@ NEWS = {
     "url": "https://example.org/wedding",
     "body": "Ilse Tarrant, who made Nine Tides, is a director. In 1938 she married Corwen Ashlade in Kell.",
 }
-MULTIHOP = [
+MULTIHOP: list[dict[str, Any]] = [
     {
         "query": ASKED,
         "answer": "Corwen Ashlade",
@@ -251,7 +251,9 @@ def test_multihop_rag(written: Callable[..., Path], tmp_path: Path) -> None:
 
     assert (document["title"], document["text"]) == (NEWS["title"], NEWS["body"])
     assert document["source"] == NEWS["url"]
-    assert (document["metadata"]["publisher"], document["metadata"]["category"]) == ("The Halden Post", "culture")
+    assert document["metadata"] == {
+        "author": "E. Vint", "published_at": NEWS["published_at"], "category": "culture", "publisher": "The Halden Post"
+    }  # fmt: skip
     assert first["type"] == "inference_query"
     assert first["gold"] == [{"title": NEWS["title"], "contains": "In 1938 she married Corwen Ashlade"}]
     assert null["answers"] == ["unanswerable"] and "gold" not in null
