@@ -117,7 +117,10 @@ class MissingExtraError(RagError, ImportError):
     """An optional package is needed and not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional package: pip install 'langgraph-rag[{extra}]'")
+        super().__init__(
+            f"{what} needs an optional package: pip install 'langgraph-rag[{extra}]' "
+            f"(in a clone: pip install -e '.[{extra}]')"
+        )
 
 
 def retry_on(error: Exception) -> bool:

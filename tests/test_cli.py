@@ -1091,7 +1091,8 @@ def test_eval_without_the_package_that_draws_says_so_and_writes_the_rest(
     done = run("eval", "--kb", folder, *arguments)
 
     assert done.stderr.endswith(
-        "warning: drawing pictures needs an optional package: pip install 'langgraph-rag[plots]'\n"
+        "warning: drawing pictures needs an optional package: pip install 'langgraph-rag[plots]' "
+        "(in a clone: pip install -e '.[plots]')\n"
     )
     assert "report.md" in done.stdout and (tmp_path / "out/report.md").exists()
 
@@ -1426,19 +1427,19 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected a JSON object, got", "a.jsonl, line 2: expected a text", "... and 6 more"],
     ),
     "a file of an unknown kind": (
-        {"a.pptx": "PK\0"},
-        "docs/a.pptx",
+        {"a.eml": "PK\0"},
+        "docs/a.eml",
         [
-            "a.pptx: expected UTF-8 text, got byte 0x0 at 2",
-            "read slides and the like with a LangChain document loader",
+            "a.eml: expected UTF-8 text, got byte 0x0 at 2",
+            "read mails and the like with a LangChain document loader",
         ],
     ),
     "a folder with nothing to read": (
-        {"a.pptx": "PK"},
+        {"a.eml": "PK"},
         "docs",
         [
             "docs: expected files with text ending in",
-            "found none; name a file to have it read: .csv, .json, .tsv row by row, others as plain text; read slides",
+            "found none; name a file to have it read: .csv, .json, .tsv row by row, others as plain text; read mails",
         ],
     ),
     "one id with two texts": (

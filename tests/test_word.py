@@ -27,6 +27,7 @@ _STYLES = {
     "Inhalt": '<w:name w:val="TOC Heading"/><w:basedOn w:val="berschrift1"/><w:pPr><w:outlineLvl w:val="9"/></w:pPr>',
     "Kreis": '<w:name w:val="Circle"/><w:basedOn w:val="Kreis"/>',
 }
+_PARTS = ("styles", "footnotes", "numbering")
 
 
 _R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
@@ -53,7 +54,7 @@ def _table(*rows: str) -> str:
     return f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>"
 
 
-def _document(body: str, notes: str = "") -> bytes:
+def _document(body: str, notes: str = "", numbering: str = "") -> bytes:
     styles = "".join(
         f'<w:style w:type="paragraph" w:styleId="{id_}">{defined}</w:style>' for id_, defined in _STYLES.items()
     )
@@ -61,13 +62,14 @@ def _document(body: str, notes: str = "") -> bytes:
         "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
         + "".join(
             f'<Override PartName="/word/{part}.xml" ContentType="{_TYPES}.{kind}+xml"/>'
-            for part, kind in (("document", "document.main"), ("styles", "styles"), ("footnotes", "footnotes"))
+            for part, kind in (("document", "document.main"), *((part, part) for part in _PARTS))
         )
         + "</Types>",
         "_rels/.rels": _relations(("officeDocument", "word/document.xml")),
-        "word/_rels/document.xml.rels": _relations(("styles", "styles.xml"), ("footnotes", "footnotes.xml")),
+        "word/_rels/document.xml.rels": _relations(*((part, f"{part}.xml") for part in _PARTS)),
         "word/styles.xml": f"<w:styles {_W}>{styles}</w:styles>",
         "word/footnotes.xml": f"<w:footnotes {_W}>{notes}</w:footnotes>",
+        "word/numbering.xml": f"<w:numbering {_W}>{numbering}</w:numbering>",
         "word/document.xml": f"<w:document {_W} {_M} {_W14}><w:body>{body}</w:body></w:document>",
     }
     written = BytesIO()
@@ -217,6 +219,183 @@ def test_notes_are_a_section_of_their_own(tmp_path: Path) -> None:
     texts = _texts(tmp_path, _document(body, note))
 
     assert texts == {"The mill": "It burned.", "Notes (The mill)": "- 1. Renk kept a diary."}
+
+
+def _run(text: str, properties: str) -> str:
+    return f"<w:r><w:rPr>{properties}</w:rPr><w:t xml:space='preserve'>{text}</w:t></w:r>"
+
+
+def _changed(kind: str, text: str) -> str:
+    return f'<w:{kind} w:id="1" w:author="Ada">{_run(text, "")}</w:{kind}>'
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        (_run("It costs ", "") + _run("800", "<w:strike/>") + _run("950", ""), "It costs 950"),
+        (_run("It costs ", "") + _run("800 ", '<w:dstrike w:val="true"/>') + _run("950", ""), "It costs 950"),
+        (_run("It costs 800", '<w:strike w:val="0"/>'), "It costs 800"),
+        (_run("It costs 800", '<w:rStyle w:val="Alt"/>') + _run("It costs 950", ""), "It costs 950"),
+        (_run("It costs 950", '<w:rStyle w:val="Alt"/><w:strike w:val="false"/>'), "It costs 950"),
+        (_run("It costs 950", "") + _run(" (ask Renk first)", "<w:vanish/>"), "It costs 950"),
+        (_run("It costs 950", "") + _run(" (ask first)", '<w:rStyle w:val="Note"/>'), "It costs 950"),
+        (_run("It costs ", "") + _changed("del", "800") + _changed("ins", "950"), "It costs 950"),
+        (_changed("ins", "It costs 950"), "It costs 950"),
+        (
+            f"<m:oMath><m:r><m:t>x=</m:t></m:r>{'<w:del><m:r><m:t>8</m:t></m:r></w:del>'}"
+            "<w:ins><m:r><m:t>9</m:t></m:r></w:ins></m:oMath>",
+            "x=9",
+        ),
+    ],
+)
+def test_struck_hidden_and_deleted_text_is_left_out_and_inserted_text_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: str, text: str
+) -> None:
+    monkeypatch.setitem(_STYLES, "Alt", '<w:name w:val="Old"/><w:rPr><w:strike/></w:rPr>')
+    monkeypatch.setitem(_STYLES, "Hidden", '<w:name w:val="Unseen"/><w:rPr><w:vanish/></w:rPr>')
+    monkeypatch.setitem(_STYLES, "Note", '<w:name w:val="Remark"/><w:basedOn w:val="Hidden"/>')
+
+    assert list(_texts(tmp_path, _document(f"{_paragraph('See.')}<w:p>{runs}</w:p>")).values()) == [f"See.\n\n{text}"]
+
+
+def test_a_paragraph_of_a_struck_style_and_deleted_rows_and_cells_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(_STYLES, "Alt", '<w:name w:val="Old"/><w:rPr><w:strike/></w:rPr>')
+    rows = _table("Upper|1850", "Lower|1860", "Old|1700").replace(
+        f"<w:tr><w:tc>{_paragraph('Lower')}", f"<w:tr><w:trPr><w:del/></w:trPr><w:tc>{_paragraph('Lower')}"
+    )
+    rows = rows.replace(f"<w:tc>{_paragraph('1700')}", f"<w:tc><w:tcPr><w:cellDel/></w:tcPr>{_paragraph('1700')}")
+
+    texts = _texts(tmp_path, _document(_paragraph("It costs 800.", "Alt") + _paragraph("It costs 950.") + rows))
+
+    assert list(texts.values()) == ["It costs 950.\n\n- Upper: 1850\n- Old"]
+
+
+@pytest.mark.parametrize("there", ["first", "last"])
+def test_what_was_moved_is_read_once_where_it_went(tmp_path: Path, there: str) -> None:
+    gone = '<w:p><w:pPr><w:rPr><w:moveFrom w:id="3"/></w:rPr></w:pPr>' + _changed("moveFrom", "It burned.") + "</w:p>"
+    came = '<w:p><w:pPr><w:rPr><w:moveTo w:id="4"/></w:rPr></w:pPr>' + _changed("moveTo", "It burned.") + "</w:p>"
+    here = _paragraph("It was rebuilt.")
+    body = came + here + gone if there == "first" else gone + here + came
+
+    (text,) = _texts(tmp_path, _document(body)).values()
+
+    assert text == "It burned.\n\nIt was rebuilt." if there == "first" else "It was rebuilt.\n\nIt burned."
+
+
+_MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+_WPS = 'xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"'
+_BOX = f"<w:txbxContent>{_paragraph('Closed in winter.')}{_paragraph('Ask Renk.')}</w:txbxContent>"
+_DRAWN = (
+    f"<w:drawing><wp:anchor {_A}><a:graphic><a:graphicData><wps:wsp {_WPS}><wps:txbx>{_BOX}</wps:txbx></wps:wsp>"
+    "</a:graphicData></a:graphic></wp:anchor></w:drawing>"
+)
+_VML = f'<w:pict><v:shape xmlns:v="urn:schemas-microsoft-com:vml"><v:textbox>{_BOX}</v:textbox></v:shape></w:pict>'
+_BOXES = {
+    "drawn": _DRAWN,
+    "drawn, with a fallback": f"<mc:AlternateContent {_MC}><mc:Choice Requires='wps'>{_DRAWN}</mc:Choice>"
+    f"<mc:Fallback>{_VML}</mc:Fallback></mc:AlternateContent>",
+    "drawn, with a picture as fallback": f"<mc:AlternateContent {_MC}><mc:Choice Requires='wps'>{_DRAWN}</mc:Choice>"
+    "<mc:Fallback/></mc:AlternateContent>",
+    "of older programs": _VML,
+    "a shape": f"<w:drawing><wp:inline {_A}><a:graphic><a:graphicData><a:sp><a:txBody><a:bodyPr/>"
+    "<a:p><a:r><a:t>Closed in </a:t></a:r><a:r><a:t>winter.</a:t></a:r></a:p><a:p><a:r><a:t>Ask Renk.</a:t></a:r></a:p>"
+    "</a:txBody></a:sp></a:graphicData></a:graphic></wp:inline></w:drawing>",
+}
+
+
+@pytest.mark.parametrize("kind", _BOXES)
+def test_text_boxes_are_read_once_after_their_paragraph(tmp_path: Path, kind: str) -> None:
+    body = _paragraph("The mill stands at the Ister.", more=f"<w:r>{_BOXES[kind]}</w:r>") + _paragraph("It burned.")
+
+    assert list(_texts(tmp_path, _document(body)).values()) == [
+        "The mill stands at the Ister.\n\nClosed in winter.\n\nAsk Renk.\n\nIt burned."
+    ]
+
+
+def _level(depth: int, form: str, shown: str, more: str = "") -> str:
+    return (
+        f'<w:lvl w:ilvl="{depth}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>{more}<w:lvlText w:val="{shown}"/>'
+        "</w:lvl>"
+    )
+
+
+_NUMBERING = (
+    '<w:abstractNum w:abstractNumId="5">'
+    + _level(0, "decimal", "%1.", '<w:pStyle w:val="Klausel"/>')
+    + _level(1, "decimal", "%1.%2")
+    + _level(2, "lowerLetter", "(%3)")
+    + '</w:abstractNum><w:abstractNum w:abstractNumId="6">'
+    + _level(0, "upperRoman", "Article %1")
+    + _level(1, "decimalZero", "Section %1.%2", "<w:isLgl/>")
+    + _level(2, "bullet", "•")
+    + '</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="5"/></w:num>'
+    '<w:num w:numId="2"><w:abstractNumId w:val="6"/></w:num><w:num w:numId="3"><w:abstractNumId w:val="5"/>'
+    '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride></w:num>'
+)
+
+
+def _item(text: str, list_id: int, level: int) -> str:
+    number = f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{list_id}"/></w:numPr>'
+    return f"<w:p><w:pPr>{number}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+@pytest.mark.parametrize(
+    ("items", "lines"),
+    [
+        (
+            [_item("The tenant pays monthly.", 1, 0), _item("It is due on the 1st.", 1, 1), _item("In cash.", 1, 2),
+             _item("Or by cheque.", 1, 2), _item("Late rent bears interest.", 1, 1), _item("Pets are let in.", 1, 0),
+             _item("Dogs are.", 1, 1)],
+            ["1. The tenant pays monthly.", "1.1 It is due on the 1st.", "(a) In cash.", "(b) Or by cheque.",
+             "1.2 Late rent bears interest.", "2. Pets are let in.", "2.1 Dogs are."],
+        ),
+        (
+            [_item("Sweep it.", 1, 0), _paragraph("Wait for an hour."), _item("Oil it.", 1, 0)],
+            ["1. Sweep it.", "Wait for an hour.", "2. Oil it."],
+        ),
+        (
+            [_item("Sweep it.", 1, 0), _item("Begin again.", 3, 0), _item("Go on.", 3, 0)],
+            ["1. Sweep it.", "7. Begin again.", "8. Go on."],
+        ),
+        (
+            [_item("Rent is due.", 2, 0), _item("It is paid.", 2, 0), _item("Monthly.", 2, 1), _item("Cash.", 2, 2)],
+            ["Article I Rent is due.", "Article II It is paid.", "Section 2.01 Monthly.", "Cash."],
+        ),
+        (
+            [_paragraph("Of a style.", "Klausel"), _paragraph("And another.", "Klausel")],
+            ["1. Of a style.", "2. And another."],
+        ),
+        ([_item("Other.", 0, 0), _item("And other.", 9, 0)], ["Other.", "And other."]),
+    ],
+)  # fmt: skip
+def test_the_numbers_that_word_counts_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items: list[str], lines: list[str]
+) -> None:
+    of_list = '<w:name w:val="Clause"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr>'
+    monkeypatch.setitem(_STYLES, "Klausel", of_list)
+
+    (text,) = _texts(tmp_path, _document("".join(items), numbering=_NUMBERING)).values()
+
+    assert [line.strip("- ") for line in str(text).split("\n") if line] == lines
+
+
+def test_headings_have_the_numbers_that_word_counts_and_deleted_ones_are_not_counted(tmp_path: Path) -> None:
+    def heading(text: str, style: str, level: int, mark: str = "") -> str:
+        numbered = _item(text, 1, level).replace("<w:pPr>", f'<w:pPr><w:pStyle w:val="{style}"/>', 1)
+        return numbered.replace("</w:numPr></w:pPr>", f"</w:numPr>{mark}</w:pPr>")
+
+    deleted = heading("", "berschrift1", 0, "<w:rPr><w:del/></w:rPr>")
+    body = [
+        _paragraph("Lease", "Titel"), heading("Parties", "berschrift1", 0), _paragraph("Ada and Bo."), deleted,
+        heading("Rent", "berschrift1", 0), heading("Due dates", "berschrift2", 1), _paragraph("On the first."),
+    ]  # fmt: skip
+
+    assert _texts(tmp_path, _document("".join(body), numbering=_NUMBERING)) == {
+        "1. Parties (Lease)": "Ada and Bo.",
+        "2.1 Due dates (Lease, 2. Rent)": "On the first.",
+    }
 
 
 def test_a_temporary_file_of_word_is_left_out(tmp_path: Path) -> None:

@@ -1,28 +1,32 @@
-"""Reads documents from files and folders: JSON, JSON lines, tables, Markdown, HTML, Word, PDF, plain text."""
+"""Reads documents from files and folders: JSON, tables, Markdown, HTML, office files, PDF, plain text."""
 
 import os
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tqdm.auto import tqdm
 
 from langgraph_rag.arguments import expect, expect_list
 from langgraph_rag.characters import decoded, is_text
-from langgraph_rag.errors import DocumentError
+from langgraph_rag.errors import DocumentError, MissingExtraError
 from langgraph_rag.naming import expect_name, first_problems
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Passage
 from langgraph_rag.tools.documents import LONGEST_NAME, PLACE, DocumentsById, to_documents
 from langgraph_rag.tools.language.topics import opening_of
 from langgraph_rag.tools.reading.folders import (
+    EXCEL,
     HTML,
     JSON,
     JSON_LINES,
     MARKDOWN,
     NAMED,
+    OLDER,
     OTHERS,
     PDF,
+    POWERPOINT,
     READABLE,
     RST,
     SOUGHT,
@@ -36,9 +40,17 @@ from langgraph_rag.tools.reading.not_text import leads_on, without_what_is_no_te
 from langgraph_rag.tools.reading.pdf import read_pdf
 from langgraph_rag.tools.reading.question_sets import SETS
 from langgraph_rag.tools.reading.restructured_text import restructured_text_to_markdown
-from langgraph_rag.tools.reading.rows import FieldNames
+from langgraph_rag.tools.reading.rows import Documents, FieldNames
+from langgraph_rag.tools.reading.slides import read_slides
 from langgraph_rag.tools.reading.tables import read_table
+from langgraph_rag.tools.reading.workbooks import read_workbook
 
+_Content = TypeVar("_Content")
+_OF_ROWS: dict[str, Callable[[str, Path, FieldNames, str], Documents]] = {
+    **dict.fromkeys(JSON, read_json),
+    **dict.fromkeys(JSON_LINES, read_json_lines),
+    **dict.fromkeys(TABLES, read_table),
+}
 _LARGEST = 2_000_000_000  # bytes of a file, which is read into the memory
 _IN_MANY_FOLDERS = frozenset(
     "authors changelog changes contributing copying copyright history index install license licence main metadata news "
@@ -51,8 +63,8 @@ def read_documents(sources: str | Path | Iterable[str | Path], *, format: str = 
     """Read files and folders as documents for `KnowledgeBase.add`.
 
     Args:
-        sources: one or several files (JSON, JSON lines, CSV, TSV, Markdown, HTML, Word, PDF, plain text), or folders
-            with such files; in folders, JSON and tables are left out.
+        sources: one or several files (JSON, JSON lines, CSV, TSV, Markdown, HTML, Word, Excel, PowerPoint, PDF, plain
+            text), or folders with such files; in folders, JSON, CSV and TSV are left out.
         format: the name of the published question set that JSON and tables are of, such as `musique`; by default, it is
             told by their form, and paragraphs of its questions are documents.
 
@@ -129,9 +141,7 @@ def _documents_of(file: Path, names: FieldNames, format: str, known: DocumentsBy
         documents, problems = _documents(file, names, format)
     except DocumentError as error:
         return [], [str(error)]
-    for together in (
-        [[line] for line in documents] if file.suffix.lower() in JSON | JSON_LINES | TABLES else [documents]
-    ):
+    for together in [[row] for row in documents] if file.suffix.lower() in EXCEL.union(_OF_ROWS) else [documents]:
         try:
             checked += to_documents(together, known)
         except DocumentError as error:
@@ -146,12 +156,12 @@ def _documents(file: Path, names: FieldNames, format: str) -> tuple[list[dict[st
     kind = file.suffix.lower()
     if kind in PDF:
         return _pages(file), []
-    if kind in JSON_LINES:
-        return read_json_lines(_read(file), file, names, format)
-    if kind in JSON:
-        return read_json(_read(file), file, names, format)
-    if kind in TABLES:
-        return read_table(_read(file), file, names, format)
+    if kind in POWERPOINT:
+        return _slides(file), []
+    if kind in EXCEL:
+        return _read_office(file, partial(read_workbook, file=file, names=names))
+    if kind in _OF_ROWS:
+        return _OF_ROWS[kind](_read(file), file, names, format)
     if kind in HTML | WORD:
         found = _sections_of_page(file)
     elif kind in MARKDOWN:
@@ -203,6 +213,36 @@ def _pages(file: Path) -> list[dict[str, object]]:
             f"{file}: expected a PDF file with text, got one without: is it a scan? (ocrmypdf adds text)"
         )
     return pages
+
+
+def _slides(file: Path) -> list[dict[str, object]]:
+    """Return the slides of a presentation; a slide that is only a title has it as its text."""
+    from langgraph_rag.tools.reading.html import read_html  # here: the import takes a tenth of a second
+
+    slides = _read_office(file, read_slides)
+    title = next(filter(None, (slide.title for slide in slides)), "") or _name_of(file)
+    found: list[dict[str, object]] = []
+    for slide in slides:
+        own = [slide.title] if slide.title not in ("", title) else []
+        parts = read_markdown(read_html(slide.html).markdown)[1] if slide.html else []
+        found.append(
+            {
+                "title": section_title(title, own)[:LONGEST_NAME],
+                "text": "\n\n".join(part.text for part in parts) or slide.title,
+                "headings": [title, *own],
+                **_placed(file, len(found)),
+                "metadata": {"page": slide.number},
+                PLACE: f"{file}, slide {slide.number}",
+            }
+        )
+    return [slide for slide in found if slide["text"]]
+
+
+def _read_office(file: Path, read: Callable[[bytes], _Content]) -> _Content:
+    try:
+        return read(_bytes(file))
+    except (ValueError, MissingExtraError) as error:
+        raise DocumentError(f"{file}: {error}") from error
 
 
 def _sections_of_page(file: Path) -> list[dict[str, object]]:
@@ -268,6 +308,8 @@ def _bytes(file: Path) -> bytes:
 
 
 def _not_text(file: Path, encoding: str, byte: int, place: int) -> DocumentError:
+    if newer := OLDER.get(file.suffix.lower()):
+        return DocumentError(f"{file}: expected a kind that can be read, got {file.suffix}: save it as {newer}")
     return DocumentError(
         f"{file}: expected {encoding} text, got byte {byte:#x} at {place}: save it as UTF-8, or convert it "
         f"(iconv -f ENCODING -t UTF-8){'' if file.suffix.lower() in READABLE else f'; {OTHERS}'}"

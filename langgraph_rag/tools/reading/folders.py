@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from langgraph_rag.errors import DocumentError
 
-JSON, JSON_LINES, TABLES, MARKDOWN, RST, HTML, WORD, PDF = (
+JSON, JSON_LINES, TABLES, MARKDOWN, RST, HTML, WORD, EXCEL, POWERPOINT, PDF = (
     {".json"},
     {".jsonl", ".ndjson"},
     {".csv", ".tsv"},
@@ -18,13 +18,19 @@ JSON, JSON_LINES, TABLES, MARKDOWN, RST, HTML, WORD, PDF = (
     {".rst"},
     {".html", ".htm"},
     {".docx"},
+    {".xlsx", ".xlsm"},
+    {".pptx", ".pptm"},
     {".pdf"},
 )
-SOUGHT = sorted(JSON_LINES | MARKDOWN | RST | HTML | WORD | PDF | {".txt"})
+SOUGHT = sorted(JSON_LINES | MARKDOWN | RST | HTML | WORD | EXCEL | POWERPOINT | PDF | {".txt"})
 """The kinds that are read in folders, where most JSON files are settings and most tables are data."""
 READABLE = sorted(JSON.union(TABLES, SOUGHT))
-OTHERS = "read slides and the like with a LangChain document loader and give them to KnowledgeBase.add"
+OTHERS = "read mails and the like with a LangChain document loader and give them to KnowledgeBase.add"
 NAMED = f"name a file to have it read: {', '.join(sorted(JSON | TABLES))} row by row, others as plain text; {OTHERS}"
+OLDER = {".doc": ".docx", ".odt": ".docx", ".rtf": ".docx", ".xls": ".xlsx", ".xlsb": ".xlsx", ".ods": ".xlsx"} | {
+    ".ppt": ".pptx", ".odp": ".pptx",
+}  # fmt: skip
+"""The kinds that office programs can save in one that is read."""
 _OF_WORD = "~$"  # begins the names of its temporary files
 _INSTALLED = {"node_modules", "__pycache__"}  # generated folders
 _SMALL = 64  # bytes

@@ -1,4 +1,4 @@
-"""Reads the rows of CSV and TSV files as documents."""
+"""Reads the rows of CSV and TSV files, and of other tables, as documents."""
 
 import csv
 import re
@@ -21,6 +21,9 @@ _NAMING, _NUMBERING = ("title", "name"), ("id", "index", "no", "nr", "#")
 _MISSING = {"null", "nan", "n/a", "#n/a"}
 _LONGEST_CELL = 10_000_000  # characters
 
+Placed = tuple[str, list[str]]
+"""A row and its place, such as "boats.csv, line 2"."""
+
 csv.field_size_limit(_LONGEST_CELL)  # one for the process; by default a long text is an error
 
 
@@ -33,7 +36,17 @@ def read_table(text: str, file: Path, names: FieldNames, set_name: str = "") -> 
     Raises:
         DocumentError: when the text is no table, has no rows, or has no column of `names`.
     """
-    columns, rows = _columns_and_rows(text, file)
+    return read_rows(*_columns_and_rows(text, file), file, names, set_name)
+
+
+def read_rows(
+    columns: Sequence[str], rows: Sequence[Placed], file: Path, names: FieldNames, set_name: str = ""
+) -> Documents:
+    """Read the rows of a table, each with its place, given the different names of its columns.
+
+    Raises:
+        DocumentError: when no column has a name of `names`.
+    """
     texts = names.get("text", "text")
     if texts in columns or texts != "text":
         return to_documents(rows, partial(_fields, columns), file, names, set_name)
@@ -51,7 +64,7 @@ def table_rows(text: str, file: Path) -> list[tuple[str, dict[str, object]]]:
     return [(place, _fields(columns, row, place)) for place, row in rows]
 
 
-def _columns_and_rows(text: str, file: Path) -> tuple[list[str], list[tuple[str, list[str]]]]:
+def _columns_and_rows(text: str, file: Path) -> tuple[list[str], list[Placed]]:
     (_, columns), *rows = _rows(text, file) or [("", [])]
     if not rows:
         raise DocumentError(f"{file}: expected rows below the names of columns, got none")
@@ -60,7 +73,7 @@ def _columns_and_rows(text: str, file: Path) -> tuple[list[str], list[tuple[str,
     return columns, rows
 
 
-def _rows(text: str, file: Path) -> list[tuple[str, list[str]]]:
+def _rows(text: str, file: Path) -> list[Placed]:
     """Return the rows that are not blank, with their places."""
     declared = _DECLARED.match(text)
     begin = declared.end() if declared else 0

@@ -7,6 +7,7 @@ from bs4 import BeautifulSoup
 from mammoth.documents import Table, TableRow
 from mammoth.transforms import element_of_type
 
+from langgraph_rag.tools.reading.open_xml import check_format
 from langgraph_rag.tools.reading.word_parts import HEADING, TITLE, rewritten
 
 _STYLES = "\n".join(  # names are compared without case
@@ -17,7 +18,6 @@ _STYLES = "\n".join(  # names are compared without case
         *(f"p[style-name^='{contents}'] => !" for contents in ("TOC ", "Contents ", "Table of ")),
     ]
 )
-_PROTECTED = b"\xd0\xcf\x11\xe0"  # as of files by Word 97
 _COLUMNS_WITH_NAMES = 3
 _NOTE = "[id^=footnote-], [id^=endnote-]"
 _BACK = "a[href^='#footnote-ref'], a[href^='#endnote-ref']"
@@ -26,14 +26,14 @@ _BACK = "a[href^='#footnote-ref'], a[href^='#endnote-ref']"
 def word_to_html(written: bytes) -> str:
     """Convert a .docx file to HTML: the title and headings by their styles, notes in a section at the end.
 
-    Contents, headers, footers, pictures, comments and deleted text are left out. The first row of a table of three
-    columns has their names, as Word seldom marks it.
+    Contents, headers, footers, pictures, comments, and deleted, struck out or hidden text are left out. Lists and
+    headings have the numbers that Word counts. The first row of a table of three columns has their names, as Word
+    seldom marks it.
 
     Raises:
         ValueError: when it is not a .docx file, or has no text or over 30 MB of it.
     """
-    if written.startswith(_PROTECTED):
-        raise ValueError("it is a .doc file or wants a password: save it as .docx, without a password")
+    check_format(written, ".docx")
     try:
         html = mammoth.convert_to_html(
             rewritten(written),

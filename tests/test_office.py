@@ -1,0 +1,242 @@
+"""Excel workbooks and PowerPoint presentations, which are made here."""
+
+import sys
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openpyxl import Workbook
+from openpyxl.styles import Font
+from pptx import Presentation
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.util import Inches
+from typer.testing import CliRunner
+
+from langgraph_rag import read_documents
+from langgraph_rag.cli import app
+from langgraph_rag.errors import DocumentError
+from langgraph_rag.tools.reading import slides, workbooks
+
+ROWS: list[list[object]] = [["Boat", "Built", "Builder"], ["Ada", 1904, "Renk"], ["Orla", 1911, "Vint"]]
+
+
+def _saved(tmp_path: Path, book: Workbook) -> Path:
+    book.save(tmp_path / "ferries.xlsx")
+    return tmp_path / "ferries.xlsx"
+
+
+def _book(*rows: Sequence[object]) -> Workbook:
+    book = Workbook()
+    for row in rows:
+        book.active.append(row)
+    return book
+
+
+def _texts(path: Path) -> dict[object, object]:
+    return {document["title"]: document["text"] for document in read_documents(path)}
+
+
+def test_rows_of_a_workbook_are_documents_also_in_folders(tmp_path: Path) -> None:
+    _saved(tmp_path, _book(*ROWS))
+
+    first, second = read_documents(tmp_path)
+
+    assert (first["title"], first["text"]) == ("Ada", "- Built: 1904\n- Builder: Renk")
+    assert (second["title"], second["metadata"]) == ("Orla", {"Boat": "Orla", "Built": "1911", "Builder": "Vint"})
+
+
+def test_values_are_as_excel_shows_them(tmp_path: Path) -> None:
+    values = [date(1904, 5, 1), datetime(2024, 1, 2, 12, 30), time(9, 15), 0.1 + 0.2, 3.0, True, 0.125]
+    book = _book(["Boat", "Day", "At", "From", "Length", "Decks", "Sold", "Share"], ["Ada", *values])
+    book.active["H2"].number_format = "0.0%"
+
+    assert _texts(_saved(tmp_path, book)) == {
+        "Ada": "- Day: 1904-05-01\n- At: 2024-01-02 12:30:00\n- From: 09:15:00\n- Length: 0.3\n- Decks: 3\n"
+        "- Sold: TRUE\n- Share: 12.5%"
+    }
+
+
+def test_a_title_above_the_names_of_columns_is_told_in_each_row(tmp_path: Path) -> None:
+    book = _book(["The ferries of Kell"], [], *ROWS)
+    book.active.merge_cells("A1:C1")
+
+    assert _texts(_saved(tmp_path, book))["Ada"] == "- Built: 1904\n- Builder: Renk\n- Table: The ferries of Kell"
+
+
+def test_merged_cells_hold_for_all_that_they_cover(tmp_path: Path) -> None:
+    book = _book(["Boat", "Trips", None, "Yard"], [None, 2023, 2024, None], ["Ada", 5, 6, "Kell"], ["Orla", 7, 8, None])
+    for merged in ("A1:A2", "B1:C1", "D1:D2", "D3:D4"):
+        book.active.merge_cells(merged)
+
+    assert _texts(_saved(tmp_path, book)) == {
+        "Ada": "- Trips 2023: 5\n- Trips 2024: 6\n- Yard: Kell",
+        "Orla": "- Trips 2023: 7\n- Trips 2024: 8\n- Yard: Kell",
+    }
+
+
+def test_columns_without_a_name_or_with_one_name_are_told_apart(tmp_path: Path) -> None:
+    book = _book(["Boat", "Cost", "Cost", None], ["Ada", 4, 5, "repaired"])
+
+    assert _texts(_saved(tmp_path, book)) == {"Ada": "- Cost (B): 4\n- Cost (C): 5\n- Column D: repaired"}
+
+
+def test_rows_of_several_sheets_name_theirs_and_hidden_and_struck_out_ones_are_left_out(tmp_path: Path) -> None:
+    book = _book(*ROWS)
+    book.active.title = "Boats"
+    book.active["C3"].font = Font(strike=True)
+    ports = book.create_sheet("Ports")
+    for row in (["Port", "Isle"], ["Orsby", "Kell"]):
+        ports.append(row)
+    book.create_sheet("Drafts").append(["Port", "Isle"])
+    book.create_sheet("Old").append(["Port", "Isle"])
+    book["Old"].append(["Sarl", "Tolm"])
+    book["Old"].sheet_state = "hidden"
+    book["Drafts"].sheet_state = "veryHidden"
+
+    assert _texts(_saved(tmp_path, book)) == {
+        "Ada": "- Built: 1904\n- Builder: Renk\n- Sheet: Boats",
+        "Orla": "- Built: 1911\n- Sheet: Boats",
+        "Orsby": "- Isle: Kell\n- Sheet: Ports",
+    }
+
+
+def test_a_sheet_of_notes_is_read_line_by_line(tmp_path: Path) -> None:
+    book = _book(["Kell is an isle."], ["Ada Renk built its mole."])
+
+    assert [row["text"] for row in read_documents(_saved(tmp_path, book))] == [
+        "Kell is an isle.",
+        "Ada Renk built its mole.",
+    ]
+
+
+def _deck() -> tuple[Presentation, BytesIO]:
+    deck = Presentation()
+    cover = deck.slides.add_slide(deck.slide_layouts[0])
+    cover.shapes.title.text = "The Ferries of Kell"
+    cover.placeholders[1].text = "A report of 2024"
+    return deck, BytesIO()
+
+
+def _points(deck: Presentation, title: str, *lines: tuple[int, str]) -> Any:
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = title
+    frame = slide.placeholders[1].text_frame
+    for number, (level, line) in enumerate(lines):
+        paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
+        paragraph.text, paragraph.level = line, level
+    return slide
+
+
+def test_slides_are_documents_with_their_titles_lists_tables_and_notes(tmp_path: Path) -> None:
+    deck, _ = _deck()
+    slide = _points(deck, "Boats", (0, "Two are old:"), (1, "the Ada"), (1, "the Orla"), (0, "One is new."))
+    slide.notes_slide.notes_text_frame.text = "Thank Ada Renk."
+    tabled = deck.slides.add_slide(deck.slide_layouts[5])
+    tabled.shapes.title.text = "Trips"
+    table = tabled.shapes.add_table(2, 3, Inches(1), Inches(2), Inches(5), Inches(1)).table
+    for at, text in enumerate(("Boat", "2023", "2024", "Ada", "5", "6")):
+        table.cell(at // 3, at % 3).text = text
+    deck.save(tmp_path / "kell.pptx")
+
+    cover, boats, trips = read_documents(tmp_path)
+
+    assert (cover["title"], cover["text"]) == ("The Ferries of Kell", "A report of 2024")
+    assert boats["title"] == "Boats (The Ferries of Kell)"
+    assert boats["text"] == (
+        "- Two are old:\n- Two are old: the Ada\n- Two are old: the Orla\n- One is new.\n\nNotes:\n\nThank Ada Renk."
+    )
+    assert (trips["text"], trips["metadata"]) == ("- Boat: Ada; 2023: 5; 2024: 6", {"page": 3})
+
+
+def test_slides_are_read_from_top_to_bottom_with_groups_and_charts(tmp_path: Path) -> None:
+    deck, _ = _deck()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    slide.shapes.add_textbox(Inches(1), Inches(5), Inches(3), Inches(1)).text_frame.text = "It is below."
+    group = slide.shapes.add_group_shape()
+    for top, text in ((2, "It is inside."), (1, "It is above.")):
+        group.shapes.add_textbox(Inches(1), Inches(top), Inches(3), Inches(1)).text_frame.text = text
+    data = CategoryChartData()
+    data.categories = ["2023", "2024"]
+    data.add_series("Trips", (5, 6.5))
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, Inches(1), Inches(6), Inches(3), Inches(1), data)
+    deck.save(tmp_path / "kell.pptx")
+
+    text = str(read_documents(tmp_path)[1]["text"])
+
+    assert text.split("\n\n")[:3] == ["It is above.", "It is inside.", "It is below."]
+    assert text.endswith("2023: 5.0\n- 2024: 6.5") or text.endswith("- 2023; Trips: 5.0\n- 2024; Trips: 6.5")
+
+
+def test_struck_out_text_and_hidden_slides_are_left_out_and_lines_in_a_paragraph_stay_apart(tmp_path: Path) -> None:
+    deck, _ = _deck()
+    slide = _points(deck, "Fares", (0, "It costs "), (0, "Ask\vRenk."))
+    paragraph = slide.placeholders[1].text_frame.paragraphs[0]
+    for text, struck in (("800", True), ("950", False)):
+        run = paragraph.add_run()
+        run.text = text
+        if struck:
+            run.font._element.set("strike", "sngStrike")
+    _points(deck, "Drafts", (0, "It costs 700."))._element.set("show", "0")
+    deck.save(tmp_path / "kell.pptx")
+
+    assert _texts(tmp_path) == {
+        "The Ferries of Kell": "A report of 2024",
+        "Fares (The Ferries of Kell)": "- It costs 950\n- Ask\nRenk.",
+    }
+
+
+OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "says"),
+    [
+        ("a.xlsx", b"PK", "it cannot be read as an Excel workbook .File is not a zip file.: save it as .xlsx in Excel"),
+        ("a.xlsx", OLD, "it is a .xls file or wants a password: save it as .xlsx, without a password"),
+        ("a.pptx", b"PK", "it cannot be read as slides .File is not a zip file.: save it as .pptx in PowerPoint"),
+        ("a.pptx", OLD, "it is a .ppt file or wants a password: save it as .pptx, without a password"),
+        ("a.xls", OLD, "expected a kind that can be read, got .xls: save it as .xlsx"),
+        ("a.ppt", OLD, "expected a kind that can be read, got .ppt: save it as .pptx"),
+        ("a.doc", OLD, "expected a kind that can be read, got .doc: save it as .docx"),
+    ],
+)
+def test_what_cannot_be_read_is_told(tmp_path: Path, name: str, written: bytes, says: str) -> None:
+    (tmp_path / name).write_bytes(written)
+
+    with pytest.raises(DocumentError, match=f"{name}: {says}"):
+        read_documents(tmp_path / name)
+
+
+def test_files_without_text_or_of_too_much_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Presentation().save(tmp_path / "empty.pptx")
+    with pytest.raises(DocumentError, match="expected slides with text, got some without"):
+        read_documents(tmp_path / "empty.pptx")
+    with pytest.raises(DocumentError, match="expected sheets with rows below the names of columns, got none"):
+        read_documents(_saved(tmp_path, Workbook()))
+    for module, name in ((slides, "empty.pptx"), (workbooks, "ferries.xlsx")):
+        monkeypatch.setattr(module, "_LARGEST", 100)
+        with pytest.raises(DocumentError, match="it has [0-9,]+ bytes of text"):
+            read_documents(tmp_path / name)
+
+
+@pytest.mark.parametrize(("package", "name"), [("openpyxl", "ferries.xlsx"), ("pptx", "kell.pptx")])
+def test_without_the_extra_the_message_names_it_and_other_files_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, name: str
+) -> None:
+    deck, _ = _deck()
+    deck.save(tmp_path / "kell.pptx")
+    _saved(tmp_path, _book(*ROWS))
+    (tmp_path / "kell.txt").write_text("Kell is an isle.")
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(DocumentError, match=rf"{name}: .*langgraph-rag\[office\].*pip install -e '\.\[office\]'"):
+        read_documents(tmp_path / name)
+    kb = str(tmp_path / "kb")
+    said = CliRunner().invoke(
+        app, ["index", str(tmp_path / name), str(tmp_path / "kell.txt"), "--kb", kb, "--skip-bad"]
+    )
+    assert "langgraph-rag[office]" in said.stderr
