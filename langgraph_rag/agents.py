@@ -21,6 +21,7 @@ from langgraph_rag.machine import STEPS
 from langgraph_rag.metering import Account, charged
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.approve_plan import REJECTED
+from langgraph_rag.nodes.conclude import CAVEATS
 from langgraph_rag.nodes.construct import nearest
 from langgraph_rag.records import ScoredPassage, ids_of, origin_of, passage_of
 from langgraph_rag.refusals import is_refusal
@@ -144,10 +145,11 @@ def _with_sentences(result: dict[str, Any]) -> str:
         unread = f"No answer was found before the limit {limit} was reached: the documents may hold one."
         return unread if limit else "The documents do not answer this question."
     said = dict.fromkeys(f"{origin_of(e)}: {_beginning(e['sentence'], _LONGEST_SENTENCE)}" for e in result["evidence"])
+    caveat = CAVEATS[result.get("supported", "yes")]
     unsure = [f"The limit {limit} ended the search before it was complete: the answer may be wrong."] if limit else []
     numbered = [f"[{n}] {line}" for n, line in enumerate(said, start=1)]
     others = [f"({_MOST} of {len(said)} sentences)"] if len(said) > _MOST else []
-    return "\n".join([f"Answer: {result['answer']}", *unsure, *numbered[:_MOST], *others])
+    return "\n".join([f"Answer: {result['answer']}", *filter(None, [caveat]), *unsure, *numbered[:_MOST], *others])
 
 
 # --- the knowledge base as tools -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 from langgraph_rag.naming import counted, spoken
 from langgraph_rag.nodes.node import EVENT_VERSION
 from langgraph_rag.records import Usage, tokens_spent
+from langgraph_rag.refusals import is_refusal
 
 Event = Mapping[str, Any]
 _LISTED = 5  # titles
@@ -35,6 +36,16 @@ def narrate_cost(usage: Usage) -> str:
     tokens = f"{'about ' if usage.get('estimated_tokens') else ''}{tokens_spent(usage):,} tokens"
     stopped = f"; stopped by {spoken(usage['stopped_by'])}" if usage["stopped_by"] else ""
     return f"{counted(usage['calls'], 'model call')}, {tokens}, {usage['seconds']:.2f} s{stopped}"
+
+
+def narrate_end(result: Mapping[str, Any]) -> str:
+    """Return why a run ended: it answered, found nothing, or gave up; that a limit ended it stands in the cost."""
+    if not is_refusal(result["answer"]):
+        level = result.get("granularity", "none")
+        return "answered" if level == "none" else f"answered from {level}"
+    if result["usage"]["stopped_by"]:
+        return "not answered yet"
+    return "gave up: what was found does not answer it" if result["evidence"] else "nothing was found that answers it"
 
 
 def _restate_question(event: Event) -> str:

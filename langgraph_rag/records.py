@@ -277,6 +277,9 @@ def joined(left: list[T], right: list[T]) -> list[T]:
     return [*left, *right] if right else []
 
 
+Supported = Literal["yes", "partly", "no"]
+"""Whether all of an answer, a part of it, or nothing stands in what was shown to the model."""
+
 LISTED = 10
 """Minimum number of passages in a result, if the knowledge base has as many."""
 
@@ -284,7 +287,8 @@ LISTED = 10
 class Result(TypedDict):
     """The result of every method.
 
-    `evidence` lists the facts behind the answer, `trace` the steps, and `usage` the cost.
+    `evidence` lists the facts behind the answer, `trace` the steps, and `usage` the cost. `supported` says whether the
+    answer stands in what was shown: its names, dates and numbers, in sentences that bear on the question.
 
     `passages` has at least 10 passages if the knowledge base has as many, best first: those that the method gathered,
     then those of its first retrieval, then, if these are fewer than 10, those most similar to the question. The scores
@@ -292,6 +296,7 @@ class Result(TypedDict):
     """
 
     answer: str
+    supported: Supported
     evidence: list[Evidence]
     passages: list[ScoredPassage]
     trace: list[TraceStep]

@@ -108,7 +108,7 @@ async def test_every_method_can_be_a_tool(name: str, sample_kb: KnowledgeBase) -
     assert (tool.name, tool.description, list(tool.args)) == ("ask", "Ask.", ["question"])
     assert awaited.content == at_once.content
     assert awaited.content.startswith(f"Answer: {awaited.artifact['answer']}\n[1] ")
-    assert set(awaited.artifact) >= {"answer", "evidence", "passages", "trace", "usage"}
+    assert set(awaited.artifact) >= {"answer", "supported", "evidence", "passages", "trace", "usage"}
 
 
 def test_what_the_documents_do_not_say_is_told_as_that(kb: KnowledgeBase) -> None:

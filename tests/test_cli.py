@@ -839,7 +839,7 @@ def test_ask_tells_the_steps_and_then_the_answer_with_its_evidence(folder: Path)
     assert "Answering from triples: Orla Vint" in steps
     assert answer.startswith("Orla Vint\n  [1] ")
     assert "      Orla Vint (vint), step 1: Orla Vint (born 12 March 1931) was a film director." in answer
-    assert "  answered from: triples; 2 model calls, " in answer
+    assert "  answered from triples; 2 model calls, " in answer
 
 
 def test_what_the_environment_names_need_not_be_given(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -896,7 +896,7 @@ def test_an_answer_without_single_facts_names_the_passages_that_were_found(folde
     answer = shown.partition("\nAnswer: ")[2].splitlines()
     found = "  no single fact noted; passages found, best first:"
     assert answer[:3] == ["unanswerable", found, "      Grey heron (heron)"]
-    assert answer[-1].startswith("  answered from: none; ")
+    assert answer[-1].startswith("  nothing was found that answers it; ")
 
 
 def test_what_a_refusal_found_does_not_read_like_its_grounds_and_the_same_is_shown_once(
@@ -955,7 +955,7 @@ def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Pa
     printed = run("ask", QUESTION, "--kb", folder, "--json", "--search", "bm25", "--top-k", 3, "--max-steps", 1)
 
     result = json.loads(printed.stdout)
-    assert set(result) == {"answer", "evidence", "passages", "granularity", "trace", "usage"}
+    assert set(result) == {"answer", "supported", "evidence", "passages", "granularity", "trace", "usage"}
     assert result["answer"] == "Orla Vint"
     assert len(result["passages"]) == len(DOCUMENTS)
     assert len(result["trace"]) == 1

@@ -440,6 +440,7 @@ async def test_each_question_is_scored_and_kept(tmp_path: Path) -> None:
         "acc": 1.0,
         "recall": {"2": 0.5, "3": 0.5, "5": 0.5, "10": 1.0},
         "all_at_5": 0.0,
+        "supported": None,
         "granularity": "triples",
         "steps": 2,
         "usage": no_usage() | {"calls": 2, "input_tokens": 30, "output_tokens": 4, "seconds": 0.1},

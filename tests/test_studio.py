@@ -143,7 +143,9 @@ async def test_the_schemas_a_user_interface_needs_are_there(client: Any) -> None
 
     assert {found["graph_id"] for found in assistants} == {name + how for name in SERVED for how in ("", "_chat")}
     assert set(schemas["input_schema"]["properties"]) == {"question"}
-    assert {"answer", "evidence", "passages", "trace", "usage"} <= set(schemas["output_schema"]["properties"])
+    assert {"answer", "supported", "evidence", "passages", "trace", "usage"} <= set(
+        schemas["output_schema"]["properties"]
+    )
     assert {"top_k", "max_steps", "search"} <= set(schemas["context_schema"]["properties"])
 
 
@@ -196,7 +198,7 @@ async def talks_in_messages(name: str, client: Any) -> None:
 
     assert [message["type"] for message in messages] == ["human", "ai"] * 2, name
     assert all(message["content"] for message in messages), name
-    assert {"evidence", "passages", "usage"} <= set(messages[-1]["additional_kwargs"]), name
+    assert {"supported", "evidence", "passages", "usage"} <= set(messages[-1]["additional_kwargs"]), name
 
 
 async def test_a_plan_waits_to_be_approved_or_edited(client: Any) -> None:

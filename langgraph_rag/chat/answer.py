@@ -8,7 +8,7 @@ from nicegui import ui
 
 from langgraph_rag.chat import evidence as drawing
 from langgraph_rag.narration import narrate_cost
-from langgraph_rag.nodes.conclude import UNASKED
+from langgraph_rag.nodes.conclude import CAVEATS, UNASKED
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Evidence, origin_of
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
@@ -60,6 +60,8 @@ class AnswerView:
         with self._place:
             if refused and normalise(result["answer"]) not in (UNANSWERABLE, UNASKED):
                 ui.label(f"In the model's words: {result['answer']}").classes("own-words")
+            elif caveat := CAVEATS[result["supported"]]:
+                ui.label(caveat).classes("caveat")
             ui.label(" · ".join(filter(None, parts))).classes("cost")
             if refused and result["evidence"]:
                 with ui.expansion("What was found on the way").classes("found").props("dense"):

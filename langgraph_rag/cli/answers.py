@@ -6,7 +6,8 @@ from typing import Any
 import typer
 
 from langgraph_rag.filters import Where
-from langgraph_rag.narration import narrate_cost
+from langgraph_rag.narration import narrate_cost, narrate_end
+from langgraph_rag.nodes.conclude import CAVEATS
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Evidence, Record, ids_of, origin_of, page_of
 from langgraph_rag.refusals import is_refusal
@@ -28,16 +29,17 @@ def with_origins(result: dict[str, Any], records: dict[str, Record]) -> dict[str
 
 
 def show_answer(result: dict[str, Any], records: dict[str, Record]) -> None:
-    """Print the answer, its evidence, and its cost."""
+    """Print the answer, whether it is supported, its evidence, why the run ended, and its cost."""
     refused = is_refusal(result["answer"])
     typer.secho(f"\nAnswer: {result['answer']}", bold=True, fg="yellow" if refused else "green")
+    if not refused and (caveat := CAVEATS[result["supported"]]):
+        typer.secho(f"  {caveat}", fg="yellow")
     if refused and result["evidence"]:
         typer.echo("  found, but not enough:")
     _show_evidence(result["evidence"], records)
     if not result["evidence"]:
         _show_passages(ids_of(result["passages"]), records)
-    answered_from = f"answered from: {result['granularity']}; " if "granularity" in result else ""
-    typer.echo(f"  {answered_from}{narrate_cost(result['usage'])}")
+    typer.echo(f"  {narrate_end(result)}; {narrate_cost(result['usage'])}")
 
 
 def _show_evidence(found: Sequence[Evidence], records: dict[str, Record]) -> None:

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.evaluation.origin import Beginning
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.evaluation.run_folder import OutcomesError, read_entries, replace_file, writing
-from langgraph_rag.records import Usage
+from langgraph_rag.records import Supported, Usage
 
 
 class Outcome(TypedDict):
@@ -37,6 +37,7 @@ class Outcome(TypedDict):
     usage: Usage | None
     wall_seconds: float
     error: str | None
+    supported: NotRequired[Supported | None]  # missing in outcomes of earlier versions
     passages: NotRequired[list[str]]  # this and the next two are missing if the question failed
     evidence: NotRequired[list[Any]]
     trace: NotRequired[list[Any]]

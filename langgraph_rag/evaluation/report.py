@@ -16,6 +16,7 @@ _NOTE = """\
 - EM, F1, Acc, Acc†, R@k, All@5 and refusals are percentages of the answered questions: failures are not among \
 them, questions that a budget stopped are.
 - R@k and All@5 are over the questions that name supporting passages. If not all do, *R@k over* is their number.
+- Supported is the percentage of answers that stand as a whole in what was shown to the model.
 - Acc† is the share of answers that a model judged correct, without those at which it failed; – if it failed at \
 all of them.
 - Calls, tokens and steps are means per answered question. Tokens that the model did not report are estimated, and \
@@ -38,6 +39,7 @@ _WHERE_ANY: Mapping[str, Callable[[Summary], object]] = {
     "stopped": lambda row: row["stopped"],
     "acc†": _was_judged,
     "judge failures": _was_judged,
+    "supported": lambda row: row.get("supported") is not None,
     "r@k over": lambda row: 0 < row["recall_questions"] < row["questions"] - row["failures"],
     "tokens estimated": lambda row: row["estimated_tokens"],
 }
@@ -130,7 +132,7 @@ def _differing(compared: Mapping[str, Comparison], named: Callable[[str], str]) 
 
 
 def _typed(types: Mapping[str, Mapping[str, Summary]]) -> list[list[str]]:
-    columns = ("Questions", "EM", "F1", "R@5", "All@5")
+    columns = ("Questions", "EM", "F1", "R@5", "All@5", "Supported", "Calls", "Tokens in", "Tokens out")
     return [["Method", "Type", *columns]] + [
         [_in_cell(method), _in_cell(type_) or "–", *map(_cells(row).__getitem__, columns)]
         for method, of_types in types.items()
@@ -183,6 +185,7 @@ def _looked_at_first(summary: Summary) -> dict[str, str]:
         "judge failures": str(summary["judge_failures"]),
         "R@k over": str(summary["recall_questions"]),
         "R@5": _shown(summary["recall_at_5"]),
+        "supported": _shown(summary.get("supported")),
         "calls": _shown(summary["calls"]),
         "tokens": f"{'about ' if summary['estimated_tokens'] else ''}{_whole(summary['tokens'])}",
         "seconds": _shown(summary["median_seconds"]),
@@ -210,6 +213,7 @@ def _cells(summary: Summary) -> dict[str, str]:
         **{f"R@{k}": shown(f"recall_at_{k}") for k in RECALL_DEPTHS},
         "All@5": shown("all_at_5"),
         "Refusals": shown("refusals"),
+        "Supported": shown("supported") if "supported" in summary else "–",
         "Calls": shown("calls"),
         "Tokens in": whole("input_tokens"),
         "Tokens out": whole("output_tokens"),

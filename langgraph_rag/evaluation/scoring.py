@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, recall_at, refused_rightly
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.questions import Question
-from langgraph_rag.records import Usage
+from langgraph_rag.records import Supported, Usage
 from langgraph_rag.refusals import UNANSWERABLE
 
 RECALL_DEPTHS = (2, 3, 5, 10)
@@ -22,6 +22,7 @@ class _FoundPassage(TypedDict):
 class _Reply(TypedDict):
     answer: str
     passages: list[_FoundPassage]
+    supported: NotRequired[Supported | None]
     granularity: NotRequired[str | None]
     evidence: NotRequired[list[Any]]
     trace: list[Any]
@@ -44,6 +45,7 @@ def unanswered(question: Question) -> Outcome:
         acc=None,
         recall=None,
         all_at_5=None,
+        supported=None,
         granularity=None,
         steps=None,
         usage=None,
@@ -62,6 +64,7 @@ def answered(outcome: Outcome, found: object) -> Outcome:
     return {
         **outcome,
         "answer": reply["answer"],
+        "supported": reply.get("supported"),
         "granularity": reply.get("granularity"),
         "steps": len(reply["trace"]),
         "usage": reply["usage"],

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any, NotRequired, cast
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -40,6 +40,7 @@ class Summary(TypedDict):
     recall_at_10: float | None
     all_at_5: float | None
     refusals: float | None
+    supported: NotRequired[float | None]  # missing in summaries of earlier versions
     calls: float | None
     input_tokens: float | None
     output_tokens: float | None
@@ -109,6 +110,9 @@ def _shares(answered: Sequence[Outcome], judgements: Sequence[Judgement]) -> dic
             for k in RECALL_DEPTHS
         },
         "all_at_5": _known(outcome["all_at_5"] for outcome in answered),
+        "supported": [
+            float(supported == "yes") for outcome in answered if (supported := outcome.get("supported")) is not None
+        ],
         "refusals": [float(is_refusal(outcome["answer"] or "")) for outcome in answered],
     }
 

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from langgraph_rag.events.base import AnswerEvent, BaseEvent, StepEvent, TitledRetrievalEvent
-from langgraph_rag.records import Evidence
+from langgraph_rag.records import Evidence, Supported
 
 
 class QuestionReceived(BaseEvent):
@@ -46,6 +46,8 @@ class Concluded(BaseEvent):
     node: Literal["conclude"]
     answer: str
     """The answer."""
+    supported: Supported
+    """Whether it stands in what was shown."""
     evidence: list[Evidence]
     """The facts, sentences and passages that support it, each with the step that found it."""
 

@@ -1,6 +1,6 @@
 """The last step of every method: completes the answer, its evidence and the list of passages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NotRequired
@@ -14,14 +14,32 @@ from langgraph_rag.metering import stopped
 from langgraph_rag.models.streaming import show_answer
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each
+from langgraph_rag.offline.support import support_of
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
-from langgraph_rag.records import LISTED, Evidence, ScoredPassage, TraceStep, ids_of, reciprocal_ranks
+from langgraph_rag.records import (
+    LISTED,
+    Evidence,
+    Record,
+    ScoredPassage,
+    Supported,
+    TraceStep,
+    Triple,
+    ids_of,
+    new_evidence,
+    reciprocal_ranks,
+)
 from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
 from langgraph_rag.tools.language.support import traced_back
 from langgraph_rag.tools.retrieve.retriever import Retriever
 from langgraph_rag.tools.round_robin import round_robin
 
 UNASKED = "unknown"
+CAVEATS: Mapping[Supported, str] = {
+    "yes": "",
+    "partly": "Only a part of this is borne out by what was found.",
+    "no": "Nothing that was found bears this out.",
+}
+"""What to tell people about an answer, by whether it stands in what was shown."""
 
 
 class ConcludeInput(TypedDict):
@@ -30,6 +48,7 @@ class ConcludeInput(TypedDict):
     question: str
     answer: str
     evidence: list[Evidence]
+    read: NotRequired[list[str]]
     first_retrieval: list[ScoredPassage]
     trace: list[TraceStep]
     plan: NotRequired[list[PlanStep]]
@@ -70,8 +89,9 @@ class Conclude:
 
     The passages are those that the method gathered, in its own order, then the rest of the first retrieval. If these
     are fewer than ten, the passages most similar to the question follow. The evidence gets the triples and sources that
-    the knowledge base stores for it. An empty answer becomes a refusal. If the budget was spent before the answer, it
-    is the last one that the run had `reached`, or else "unknown".
+    the knowledge base stores for it, and the sentences in which the answer stands, in the passages of the evidence and
+    those that the reader read. An empty answer becomes a refusal. If the budget was spent before the answer, it is the
+    last one that the run had `reached`, or else "unknown".
     """
 
     kb: Retriever
@@ -79,18 +99,24 @@ class Conclude:
     reached: Callable[[ConcludeInput], str] = thought_last
 
     async def __call__(self, state: ConcludeInput) -> dict[str, Any]:
-        """Return the answer, its evidence, and the passages with the scores 1, 1/2, 1/3, ..."""
+        """Return the answer, whether it is supported, its evidence, and the passages with scores 1, 1/2, 1/3, ..."""
         unasked = stopped() and not state["answer"]
         reached = self.reached(state) if unasked else ""
         answer = reached or state["answer"] or (UNASKED if unasked else UNANSWERABLE)
         found = self.gathered(state) + ids_of(state["first_retrieval"])
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
-        traced = await self._traced_back(state["question"], answer, state["evidence"])
-        evidence = list(first_of_each(traced, _what_it_says).values())
+        ids = [*(entry["passage_id"] for entry in state["evidence"]), *state.get("read", [])]
+        shown = await self.kb.apassages_with_triples(list(dict.fromkeys(ids)))
+        supported, evidence = await in_thread(_grounds, state, answer, *shown)
         if reached or begins_as_refusal(answer):  # which was not streamed yet
             show_answer(answer)
-        emit("conclude", answer=answer, evidence=evidence)
-        return {"answer": answer, "evidence": evidence, "passages": reciprocal_ranks(ranked)}
+        emit("conclude", answer=answer, supported=supported, evidence=evidence)
+        return {
+            "answer": answer,
+            "supported": supported,
+            "evidence": evidence,
+            "passages": reciprocal_ranks(ranked),
+        }
 
     async def _filled_up(self, question: str, ranked: list[str]) -> list[str]:
         """Return at least ten passages, if the knowledge base has them and an embedder that fits it."""
@@ -101,10 +127,16 @@ class Conclude:
             return [*ranked, *(passage["id"] for passage in nearest if passage["id"] not in ranked)][:LISTED]
         return ranked
 
-    async def _traced_back(self, question: str, answer: str, evidence: list[Evidence]) -> list[Evidence]:
-        ids = [entry["passage_id"] for entry in evidence]
-        records, triples = await self.kb.apassages_with_triples(ids)
-        return await in_thread(traced_back, evidence, records, triples, question, answer)
+
+def _grounds(
+    state: ConcludeInput, answer: str, shown: Sequence[Record], triples: Sequence[Triple]
+) -> tuple[Supported, list[Evidence]]:
+    """Return whether an answer is supported by the passages that were shown, and all evidence, each piece once."""
+    last = len(state["trace"]) or 1
+    supported, standing = support_of(state["question"], answer, shown, last)
+    evidence = [*state["evidence"], *new_evidence(standing, state["evidence"])]
+    traced = traced_back(evidence, shown, triples, state["question"], answer)
+    return supported, list(first_of_each(traced, _what_it_says).values())
 
 
 def _what_it_says(evidence: Evidence) -> tuple[object, ...]:

@@ -49,13 +49,16 @@ class InConversation(Node):
 
 @dataclass(frozen=True)
 class Reply:
-    """Add or complete the message with the answer; its `additional_kwargs` have the evidence and `answered`."""
+    """Add or complete the message with the answer; its `additional_kwargs` have the rest of the result.
+
+    `answered` is whether it is an answer.
+    """
 
     async def __call__(self, state: ReplyInput) -> dict[str, Any]:
         """Return the message."""
         messages, answer = state["messages"], state["answer"]
         shown = {
-            **{key: state[key] for key in ("evidence", "passages", "usage")},
+            **{key: state[key] for key in ("supported", "evidence", "passages", "usage")},
             "answered": not is_refusal(answer),
         }
         id_ = next(iter(_replies(messages)), None)

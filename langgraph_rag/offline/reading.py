@@ -112,7 +112,7 @@ def _bridges(text: str, pages: Pages) -> tuple[str, list[Reading]]:
 def _readings(text: str, pages: Pages) -> list[Reading]:
     """Return the possible answers to a question, each once, best first."""
     question, asked, form = _analyse(text, pages), name_words(text), f" {normalise(text)} "
-    weight = _weights(stems(text), pages.lines)
+    weight = weights(stems(text), pages.lines)
     found: dict[str, Reading] = {}
     for base, lines in _scored_lines(text, question, pages, weight):
         line, hits = lines[0], pages.hits(lines[0], weight)
@@ -165,9 +165,9 @@ def _scored_lines(
     for place, line in enumerate(pages.lines):
         if not said[place] or (about and place not in about):
             continue
-        gains = [(_sum(weight, said[other] - said[place]), other) for other in pages.linked[place]]
+        gains = [(weight_of(weight, said[other] - said[place]), other) for other in pages.linked[place]]
         gain, helper = max(gains, default=(0.0, place))
-        matched = _sum(weight, said[place])
+        matched = weight_of(weight, said[place])
         if matched + gain < _CLEAR:
             continue
         whole = brief and matched > _WHOLE
@@ -186,7 +186,7 @@ def _in_another_year(question: Question, line: Line) -> bool:
     return bool(asked and told) and asked.isdisjoint(told)
 
 
-def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
+def weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
     """Return the weights of the words of a question, by rarity in the sentences; their sum is 1."""
     often = Counter(word for line in lines for word in line.words.intersection(words))
     rarity = {word: math.log(1 + (1 + len(lines)) / (1 + often[word])) for word in words}
@@ -194,7 +194,8 @@ def _weights(words: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
     return {word: value / total for word, value in rarity.items()}
 
 
-def _sum(weight: dict[str, float], words: frozenset[str]) -> float:
+def weight_of(weight: dict[str, float], words: frozenset[str]) -> float:
+    """Return the sum of the weights of words."""
     return math.fsum(weight[word] for word in words)  # independent of the order of the set
 
 

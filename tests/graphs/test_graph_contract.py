@@ -31,7 +31,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 SCHOOL = {"question": "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"}
 LATER = {"question": "Who died later, Ilse Tarrant or Tobin Grell?"}
 QUICK = {"max_steps": 2}
-NAMES = {"answer", "evidence", "passages", "trace", "usage"}
+NAMES = {"answer", "supported", "evidence", "passages", "trace", "usage"}
 OWN = {"granularity", "plan", "trajectories"}  # what only some methods return
 
 
