@@ -611,9 +611,11 @@ class KnowledgeBase:
             FilterError: as in `search`.
         """
         await self._acheck_not_empty()
-        given = self._where(None)
-        if given and not (await self._read(self._records.visibility.of, given)).ids:
-            raise EmptyKnowledgeBaseError(f"the filter lets no passage of {self.path} through: {given!r:.200}")
+        visible = await self._visible()
+        if visible is not None and not visible.ids:
+            raise EmptyKnowledgeBaseError(
+                f"the filter lets no passage of {self.path} through: {self._where(None)!r:.200}"
+            )
 
     async def arank(
         self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH, filter: Where | None = None
@@ -631,8 +633,7 @@ class KnowledgeBase:
         self._access.check_open()
         if by == "graph":
             await self._unread.tell_to_walk(self.extractor)
-        visible = await self._visible(filter)
-        found = await self._searcher.search(cleaned(query), k, by, self.extractor.version, visible)
+        found = await self._searcher.search(cleaned(query), k, by, self.extractor.version, self._where(filter))
         if not found:
             await self._acheck_not_empty()
         return found
@@ -681,7 +682,7 @@ class KnowledgeBase:
     async def apassages(self, ids: Iterable[str], *, filter: Where | None = None) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids."""
         names = names_among(ids, "ids")
-        return await self._read(self._memory.passages, names, await self._visible(filter))
+        return await self._read(self._memory.passages, names, self._where(filter))
 
     async def apassages_with_triples(
         self, ids: Iterable[str], extractor: TripleExtractor | None = None
@@ -691,7 +692,7 @@ class KnowledgeBase:
         Both are of one version of the passages, so that the positions of sentences fit.
         """
         version, names = (extractor or self.extractor).version, names_among(ids, "ids")
-        return await self._read(self._memory.passages_with_triples, names, version, await self._visible())
+        return await self._read(self._memory.passages_with_triples, names, version, self._where(None))
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases, without blocking the event loop."""
@@ -730,7 +731,7 @@ class KnowledgeBase:
         ids = await self._read(self._records.places.near, *self._near(id_, before, after), source)
         if visible and id_ not in visible.ids:
             return []
-        return await self._read(self._memory.passages, [near for near in ids if near != id_], visible)
+        return await self._read(self._memory.passages, [near for near in ids if near != id_], self._where(None))
 
     async def aids(self) -> list[str]:
         """Return the ids of all passages, in the order of storing."""
@@ -774,9 +775,9 @@ class KnowledgeBase:
 
     async def _visible(self, filter: Where | None = None) -> Visible | None:
         """Return the passages that a filter and that of the current run let through; None if there is no filter."""
-        given = self._where(filter)
         self._access.check_open()
-        return await self._read(self._records.visibility.of, given) if given else None
+        given = self._where(filter)
+        return await self._read(self._records.visible, given) if given else None
 
     async def _among(self, ids: Iterable[str]) -> list[str]:
         """Return those of some passages that the filter of the current run lets through."""

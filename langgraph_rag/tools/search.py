@@ -1,11 +1,12 @@
 """The searches of a knowledge base: dense, BM25, hybrid (both fused), and graph (a walk over the triple graph)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import get_args
 
 from langgraph_rag.context import Search
+from langgraph_rag.filters import Where
 from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.batcher import Batcher, RequestQueue
 from langgraph_rag.tools.fusion import DEPTH, blend
@@ -25,7 +26,8 @@ class _Request:
     k: int
     by: Search
     extractor: str  # whose facts are walked on
-    visible: Visible | None
+    where: Where | None
+    visible: Visible | None = None
 
     @property
     def depth(self) -> int:
@@ -55,16 +57,15 @@ class Searcher:
         self._records, self._similarity, self._entities = records, similarity, entities
         self._requests = Batcher(self._serve, largest=at_once, queue=queue, rank=Rank.SEARCHES)
 
-    async def search(
-        self, query: str, k: int, by: Search, extractor: str, visible: Visible | None
-    ) -> list[ScoredPassage]:
+    async def search(self, query: str, k: int, by: Search, extractor: str, where: Where | None) -> list[ScoredPassage]:
         """Return the k best passages for a query, best first; the graph has the facts of `extractor`.
 
-        With `visible`, all is as if there were no other passages.
+        With a filter, all is as if there were only the passages that it lets through.
         """
-        return await self._requests.ask(_Request(query, k, by, extractor, visible))
+        return await self._requests.ask(_Request(query, k, by, extractor, where))
 
     def _serve(self, requests: list[_Request]) -> list[list[ScoredPassage]]:
+        requests = [replace(one, visible=self._records.visible(one.where)) if one.where else one for one in requests]
         near = iter(
             self._similarity.nearest([(one.query, one.depth, one.visible) for one in requests if one.by != "bm25"])
         )

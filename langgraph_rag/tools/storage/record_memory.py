@@ -5,10 +5,10 @@ from copy import deepcopy
 from functools import partial
 from typing import Generic, TypeVar
 
+from langgraph_rag.filters import Where
 from langgraph_rag.normal_forms import triple_key
-from langgraph_rag.records import Fact, Record, Source, Triple
+from langgraph_rag.records import Fact, Record, Source, Triple, ids_of
 from langgraph_rag.tools.storage.record_store import RecordStore
-from langgraph_rag.tools.storage.visibility import Visible
 
 T = TypeVar("T")
 _REMEMBERED = 2_000  # passages
@@ -39,8 +39,9 @@ class RecordMemory:
         self._passages = _Remembered(lambda ids: {record["id"]: record for record in records.passages(ids)})
         self._facts: dict[str, _Remembered[list[Fact]]] = {}  # by extractor
 
-    def passages(self, ids: Sequence[str], visible: Visible | None = None) -> list[Record]:
-        """Return passages, each once, in the order of the ids; unknown and hidden ones are left out."""
+    def passages(self, ids: Sequence[str], where: Where | None = None) -> list[Record]:
+        """Return passages, each once, in the order of the ids; unknown ones, and those a filter hides, are left out."""
+        visible = self._records.visible(where)
         ids = ids if visible is None else visible.among(ids)
         found = self._passages.get(ids, self._records.changes.end)
         for id_, source in visible.sources.items() if visible else ():
@@ -55,13 +56,13 @@ class RecordMemory:
         return _merged(facts.get(ids, (self._records.changes.end, triples.changes(extractor).end)))
 
     def passages_with_triples(
-        self, ids: Sequence[str], extractor: str, visible: Visible | None = None
+        self, ids: Sequence[str], extractor: str, where: Where | None = None
     ) -> tuple[list[Record], list[Triple]]:
         """Return passages with their triples, of one version, so that positions of sentences fit."""
-        ids = ids if visible is None else visible.among(ids)
         for _ in range(_READINGS):
             end = self._records.changes.end
-            read = self.passages(ids, visible), self.triples(ids, extractor)
+            passages = self.passages(ids, where)
+            read = passages, self.triples(ids_of(passages) if where else ids, extractor)
             if self._records.changes.end == end:
                 break
         return read

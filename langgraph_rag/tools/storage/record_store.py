@@ -13,6 +13,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.filters import Where
 from langgraph_rag.records import Passage, Record, ScoredPassage, Statement, ids_of
 from langgraph_rag.tools.storage import (
     change_log,
@@ -113,7 +114,7 @@ class RecordStore:
                     + ("update langgraph-rag" if newer else "remove it and index the documents again")
                 )
             self._ranking = Bm25(self._db, self.changes)
-            self.visibility = Visibility(self._db, self.changes)
+            self._visibility = Visibility(self._db, self.changes)
             opened.pop_all()
 
     @property
@@ -239,6 +240,14 @@ class RecordStore:
             names = [phrase for phrase in phrases if phrase != title and any(map(str.isupper, phrase))]
             for name in names or [title]:
                 yield id_, title, "", name
+
+    def visible(self, where: Where | None) -> Visible | None:
+        """Return the passages that a filter lets through; None without a filter.
+
+        Raises:
+            FilterError: when it cannot be read, no passage has one of its fields, or their values are of another kind.
+        """
+        return self._visibility.of(where) if where else None
 
     def count(self) -> int:
         """Return the number of passages."""
