@@ -3,8 +3,8 @@
 python benchmarks/filters.py DATA KB
 
 The passages of DATA in a copy of the knowledge base KB get random metadata. Random filters over them must find by
-meaning and by words what a store of only these passages does, with the same scores; graph search is compared with a copy of
-the knowledge base from which the others are deleted. Every method is asked questions of DATA, each with another
+meaning and by words what a store of only these passages does, with the same scores; graph search is compared with a
+copy of the knowledge base from which the others are deleted. Every method is asked questions of DATA, each with another
 filter, and what the offline model is shown is searched for titles and sentences of hidden passages. Last, a filter that
 lets one passage in a hundred through is timed.
 """
@@ -97,7 +97,8 @@ def _filter(rng: random.Random, deep: int = 2) -> Filter:
 
 
 def _visible(kb: KnowledgeBase, where: Filter) -> list[str]:
-    return list(kb._records.visible(where).numbers)
+    visible = kb._records.visible(where)
+    return [] if visible is None else list(visible.numbers)
 
 
 def _plain(kb: KnowledgeBase, folder: Path, asked: Sequence[str], filters: Sequence[Filter]) -> dict[str, Any]:

@@ -851,6 +851,20 @@ def test_what_the_environment_names_need_not_be_given(folder: Path, monkeypatch:
         run("ask", QUESTION)
 
 
+def test_a_filter_hides_passages(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = '{"title": {"$ne": "The Salt Road"}}'
+    found = json.loads(run("ask", QUESTION, "--kb", folder, "--json", "--filter", where).stdout)["passages"]
+
+    assert "The Salt Road" not in {passage["title"] for passage in found}
+    for wrong, told in (
+        ("title=x", "expected a filter as JSON"),
+        ('{"tilte": "x"}', "no passage has the field 'tilte'"),
+    ):
+        assert told in refuse(monkeypatch, capsys, "ask", QUESTION, "--kb", folder, "--filter", wrong)
+
+
 def test_a_question_can_come_from_standard_input(folder: Path) -> None:
     asked = CliRunner().invoke(app, ["ask", "-", "--kb", str(folder)], input=f"{QUESTION}\n")
 

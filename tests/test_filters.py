@@ -293,7 +293,7 @@ def test_a_run_sees_nothing_of_hidden_passages(teams: KnowledgeBase, method: str
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_whose_filter_hides_everything_ends_at_once(teams: KnowledgeBase, method: str) -> None:
     graph = create(method, load_model("offline"), teams).compile()
-    with pytest.raises(EmptyKnowledgeBaseError, match="the filter lets no passage"):
+    with pytest.raises(FilterError, match="the filter lets no passage"):
         graph.invoke({"question": "Who?"}, context=Context(filter={"team": "sales"}))
     with pytest.raises(FilterError, match="no passage has the field"):
         graph.invoke({"question": "Who?"}, context={"filter": {"tem": "sales"}})

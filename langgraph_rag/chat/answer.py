@@ -7,6 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from langgraph_rag.chat import evidence as drawing
+from langgraph_rag.filters import Where
 from langgraph_rag.narration import narrate_cost
 from langgraph_rag.nodes.conclude import CAVEATS, UNASKED
 from langgraph_rag.normal_forms import normalise
@@ -21,10 +22,10 @@ _OPEN = "(e) => { const at = e.target.closest('[data-evidence]'); if (at) emit(N
 
 
 class AnswerView:
-    """An answer, drawn in the current `with` block; `by` names its method and model."""
+    """An answer, drawn in the current `with` block; `by` names its method and model, `where` is its filter."""
 
-    def __init__(self, kb: KnowledgeBase, by: str) -> None:
-        self._kb, self._by = kb, by
+    def __init__(self, kb: KnowledgeBase, by: str, where: Where | None = None) -> None:
+        self._kb, self._by, self._where = kb, by, where
         self._written = ""
         self._soon: asyncio.TimerHandle | None = None
         with ui.element("div").classes("outcome") as self._place:
@@ -98,7 +99,7 @@ class AnswerView:
         drawn.classes("behind").on("click", lambda e: self._open(found[int(e.args)]), js_handler=_OPEN)
 
     async def _open(self, piece: Evidence) -> None:
-        records = await self._kb.apassages([piece["passage_id"]])
+        records = await self._kb.apassages([piece["passage_id"]], filter=self._where)
         self._reading.clear()
         self._reading.open()
         with self._reading, ui.card().classes("reading"):

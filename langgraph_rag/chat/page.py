@@ -155,7 +155,7 @@ class ChatPage:
         self._box.error = None
         self._welcome.visible = False
         with self._conversation:
-            self._turn = Turn(question, self._shared.kb, str(choice), lambda: self._ask(question))
+            self._turn = Turn(question, self._shared.kb, choice, lambda: self._ask(question))
         if self._shared.queue.current:
             self._turn.say("Documents are still being added: the answer knows those that are there by now.", "note")
         self._halt.visible = True

@@ -12,6 +12,7 @@ from nicegui import ui
 from langgraph_rag.chat.answer import AnswerView, answered
 from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Told, Written
 from langgraph_rag.chat.plan import PlanEditor
+from langgraph_rag.chat.settings import Choice
 from langgraph_rag.errors import EmptyKnowledgeBaseError, RagError
 from langgraph_rag.naming import counted
 from langgraph_rag.narration import FURTHER
@@ -25,11 +26,11 @@ Prepare = Callable[[], Awaitable[Asking]]
 class Turn:
     """A question and its answer, drawn in the current `with` block.
 
-    `by` names the method and the model, and `again` asks the question again. After the answer, `conversation` has all
-    messages.
+    `choice` has the method, the model and the settings, and `again` asks the question again. After the answer,
+    `conversation` has all messages.
     """
 
-    def __init__(self, question: str, kb: KnowledgeBase, by: str, again: Callable[[], Any]) -> None:
+    def __init__(self, question: str, kb: KnowledgeBase, choice: Choice, again: Callable[[], Any]) -> None:
         self._again = again
         self._task: asyncio.Task[None] | None = None
         self.conversation: list[AnyMessage] = []
@@ -39,7 +40,7 @@ class Turn:
                 self._steps.text = "Steps"
                 self._list = ui.element("ol").props("aria-live=polite")
             self._steps.visible = False
-            self._answer = AnswerView(kb, by)
+            self._answer = AnswerView(kb, str(choice), choice.context.filter)
             with ui.row().classes("working") as self._working:
                 self._spinner = ui.spinner(size="1.2em").props("aria-hidden=true")
                 self._status = ui.label("Getting ready …").props("role=status")

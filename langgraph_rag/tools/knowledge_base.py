@@ -15,7 +15,7 @@ from langgraph_rag.characters import is_text
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import DEFAULT_SEARCH, Search, context
-from langgraph_rag.errors import EmptyKnowledgeBaseError, KnowledgeBaseError
+from langgraph_rag.errors import EmptyKnowledgeBaseError, FilterError, KnowledgeBaseError
 from langgraph_rag.filters import Where, joined
 from langgraph_rag.naming import expect_name
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, ids_of, passage_of
@@ -607,15 +607,13 @@ class KnowledgeBase:
         """Check that the knowledge base is not empty, and that the filter of the current run does not hide all of it.
 
         Raises:
-            EmptyKnowledgeBaseError: when it is, or does.
-            FilterError: as in `search`.
+            EmptyKnowledgeBaseError: when it is empty.
+            FilterError: when the filter hides all, and as in `search`.
         """
         await self._acheck_not_empty()
         visible = await self._visible()
         if visible is not None and not visible.ids:
-            raise EmptyKnowledgeBaseError(
-                f"the filter lets no passage of {self.path} through: {self._where(None)!r:.200}"
-            )
+            raise FilterError(f"the filter lets no passage through: {self._where(None)!r:.200}")
 
     async def arank(
         self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH, filter: Where | None = None

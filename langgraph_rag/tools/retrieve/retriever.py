@@ -31,7 +31,7 @@ class Retriever(Protocol):
         """The folder of a trained aligner for KiRAG; it need not exist."""
 
     async def acheck_filled(self) -> None:
-        """Raise an `EmptyKnowledgeBaseError` if there is nothing to find."""
+        """Raise an `EmptyKnowledgeBaseError`, or a `FilterError`, if there is nothing to find."""
 
     async def arank(
         self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH, filter: Where | None = None
