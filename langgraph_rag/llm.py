@@ -18,8 +18,15 @@ from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRe
 from langgraph_rag.metering import current_meter, estimated_tokens, stop
 from langgraph_rag.models.bindings import ChatModel, model_name
 from langgraph_rag.models.connections import named_server
-from langgraph_rag.models.finish_reasons import is_whole, was_cut_off, withheld
-from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_part, read_reply, repair_request
+from langgraph_rag.models.replies import (
+    MAX_REPLY_CHARS,
+    is_whole,
+    read_part,
+    read_reply,
+    repair_request,
+    was_cut_off,
+    withheld,
+)
 from langgraph_rag.models.response_cache import forgotten_if_unusable
 from langgraph_rag.models.sending import TooLongError, send
 from langgraph_rag.models.streaming import AnswerStream

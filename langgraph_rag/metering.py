@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -261,5 +261,15 @@ def stop(limit: Limit) -> None:
 
 def stopped() -> bool:
     """Return whether a limit has ended the search for an answer."""
+    return bool(_stopped_by())
+
+
+def never_asked() -> Limit | Literal[""]:
+    """Return the limit that ended the search before the model was asked anything; empty if it was asked."""
     meter = current_meter()
-    return bool(meter.before["stopped_by"] or meter.usage["stopped_by"])
+    return "" if meter.before["calls"] or meter.usage["calls"] else _stopped_by()
+
+
+def _stopped_by() -> Limit | Literal[""]:
+    meter = current_meter()
+    return meter.usage["stopped_by"] or meter.before["stopped_by"]

@@ -17,6 +17,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _embeddings = load_embeddings(os.environ.get("LANGGRAPH_RAG_EMBEDDINGS", MINILM))
 _kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"), _embeddings, read_only=True)
+_kb.warm_up()  # else the first question's deadline may pass while the embedder is loaded
 _llm = load_model(os.environ.get("LANGGRAPH_RAG_MODEL", "offline"))
 
 cirag = create("cirag", _llm, _kb).compile()

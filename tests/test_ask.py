@@ -43,9 +43,8 @@ from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.llm import ask
 from langgraph_rag.metering import count_dropped, metered
 from langgraph_rag.models.bindings import model_name
-from langgraph_rag.models.reasoning import without_reasoning
-from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_reply
-from langgraph_rag.models.retries import pauses
+from langgraph_rag.models.replies import MAX_REPLY_CHARS, read_reply, without_reasoning
+from langgraph_rag.models.sending import pauses
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
 from langgraph_rag.prompts.kirag import ChainOfTexts
 from langgraph_rag.prompts.mgranrag import EXTRACT_EVIDENCE
@@ -441,7 +440,7 @@ PASSING = [
 
 @pytest.fixture
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.models.retries._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("langgraph_rag.models.sending._FIRST_PAUSE", 0.0)
 
 
 @pytest.mark.usefixtures("without_pauses")
@@ -504,7 +503,7 @@ async def test_what_asks_again_itself_or_fails_for_good_is_not_asked_again() -> 
 
 
 def test_the_pauses_double_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.models.retries.random.uniform", lambda least, most: most)
+    monkeypatch.setattr("langgraph_rag.models.sending.random.uniform", lambda least, most: most)
 
     assert list(pauses(PersistentModel(max_retries=6))) == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0]
     assert list(pauses(PersistentModel(max_retries=0))) == []

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from fakes import ArithmeticEmbeddings, contents
 from langchain_core.embeddings import Embeddings
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer import modules
 from tiny_bert import save_bert
 
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
@@ -50,6 +52,29 @@ def test_a_model_gets_the_prefixes_and_the_pooling_of_its_family(tiny: Path, nam
     assert np.allclose(
         embeddings.embed_documents(["town"]), plain.embed_documents([expected.passage_prefix + "town"]), atol=1e-2
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "saved", "query", "passage"),
+    [
+        ("mill", {"prompts": {"query": "represent: ", "passage": "town: "}}, "represent: ", "town: "),
+        ("e5-mill", {"prompts": {"query": "represent: ", "document": ""}}, "represent: ", ""),
+        ("mill", {"prompts": {"both": "this: "}, "default_prompt_name": "both"}, "this: ", "this: "),
+        ("e5-mill", {"prompts": {"sorting": "this: "}}, "query: ", "passage: "),
+        ("e5-mill", {"prompts": {}}, "query: ", "passage: "),
+    ],
+)
+def test_the_prompts_that_a_model_was_saved_with_are_used(
+    name: str, saved: dict[str, Any], query: str, passage: str, tiny: Path, tmp_path: Path
+) -> None:
+    SentenceTransformer(modules=[modules.Transformer(str(tiny)), modules.Pooling(32)], **saved).save(
+        str(tmp_path / name)
+    )
+    embeddings = load_embeddings(str(tmp_path / name))
+    plain = SentenceEmbeddings("x", str(tiny), Family())
+
+    assert np.allclose(embeddings.embed_query("mill"), plain.embed_query(f"{query}mill"), atol=1e-2)
+    assert np.allclose(embeddings.embed_documents(["mill"]), plain.embed_documents([f"{passage}mill"]), atol=1e-2)
 
 
 def test_mean_and_first_token_pooling_differ(tiny: Path) -> None:

@@ -1,9 +1,11 @@
 """Graph search: facts lead to passages that share no word with the question."""
 
+from itertools import permutations
+
 import pytest
 
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.fusion import blend
+from langgraph_rag.tools.fusion import blend, fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityRows
 from langgraph_rag.tools.knowledge_graphs.graph_search import walk_from
@@ -209,3 +211,15 @@ def test_passages_are_compared_by_how_far_ahead_they_are() -> None:
     assert blend([], words)[0]["id"] == "known"
     assert [passage["id"] for passage in blend(meaning, [])] == [passage["id"] for passage in meaning]
     assert blend([], []) == []
+
+
+def test_passages_of_the_same_ranks_are_sorted_by_id_whatever_the_order_of_the_rankings() -> None:
+    def ranking(*ids: str) -> list[ScoredPassage]:
+        return [ScoredPassage(id=id_, score=1.0) for id_ in ids]
+
+    rankings = [ranking(*"xabcdyb"[::step]) for step in (1, 2, 3)] + [ranking("b", "x", "a"), ranking("a", "b", "x")]
+    orders = [fuse(order) for order in permutations(rankings)]
+    swapped = fuse([ranking("b", "c", "a"), ranking("c", "a", "b"), ranking("a", "b", "c")])
+
+    assert all(order == orders[0] for order in orders)
+    assert [passage["id"] for passage in swapped] == ["a", "b", "c"]

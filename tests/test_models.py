@@ -313,7 +313,7 @@ def stream(*events: dict[str, Any] | str, name: str = "text/event-stream") -> tu
 @pytest.fixture
 def server(localhost: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """Serve; who is sent away by it does not wait long before asking again."""
-    monkeypatch.setattr("langgraph_rag.models.retries._FIRST_PAUSE", 0.1)
+    monkeypatch.setattr("langgraph_rag.models.sending._FIRST_PAUSE", 0.1)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.1)
     with serving(Server()) as server:
         yield server
@@ -564,6 +564,9 @@ async def test_servers_may_refuse_a_schema_in_many_ways(server: Server, status: 
         'Invalid JSON payload received. Unknown name "maxItems"',
         "'additionalProperties' is not supported",
         "Bad request",
+        "keyword 'pattern' cannot be compiled",
+        "strict mode requires all properties",
+        "Schließt nicht ab: $defs",
     ],
 )
 async def test_a_refusal_in_other_words_is_decided_by_one_try_without_the_schema(
@@ -575,6 +578,20 @@ async def test_a_refusal_in_other_words_is_decided_by_one_try_without_the_schema
     assert [await who(model) for _ in range(3)] == [TARRANT] * 3
     assert with_schema(server) == [True, False, False, False]
     assert sum("refuses response_format" in record.message for record in caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "No endpoints found that can handle the requested parameters.",
+        "openai does not support the following parameters: response_format",
+    ],
+)
+async def test_a_gateway_may_refuse_a_schema_as_a_model_that_nobody_has(server: Server, told: str) -> None:
+    server.first = [(404, {}, {"error": {"message": told}})]
+
+    assert await who(server.model()) == TARRANT
+    assert with_schema(server) == [True, False]
 
 
 async def test_an_internal_error_without_a_word_of_a_schema_tells_about_it_only_the_second_time(server: Server) -> None:

@@ -114,6 +114,20 @@ def test_the_embedder_is_the_one_that_the_environment_names(
     studio["_kb"].close()
 
 
+def test_the_embedder_is_loaded_before_the_first_question(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.close()
+    monkeypatch.setenv("LANGGRAPH_RAG_KB", str(kb.path))
+    monkeypatch.setattr("langgraph_rag.tools.embedding.embeddings.load_embeddings", lambda _: embeddings)
+
+    embeddings.batches.clear()
+
+    runpy.run_module("langgraph_rag.studio")["_kb"].close()
+
+    assert "warm up" in embeddings.embedded
+
+
 def test_a_mistyped_folder_is_told_and_not_made(
     tmp_path: Path, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

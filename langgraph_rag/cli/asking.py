@@ -24,7 +24,6 @@ from langgraph_rag.cli.options import (
     embedder_of,
     path_option,
     tell_loading,
-    warm_up,
     with_context,
 )
 from langgraph_rag.cli.properties import show_properties
@@ -79,7 +78,7 @@ def ask(
 
         if question.strip():  # an empty one, as from an unset variable, is refused without loading
             tell_loading()
-            warm_up(base, context)
+            base.warm_up(context.search, filter=context.filter)
         result = asyncio.run(answered())
         records = records_behind(result, base, context.filter)
     if as_json:
@@ -100,7 +99,7 @@ def demo(kb: Annotated[Path, path_option("--kb", help="Folder of the knowledge b
         base.update(sample)
         show_properties(dict(base.info()))
         tell_loading()
-        warm_up(base, DEFAULTS)
+        base.warm_up()
         graph = create("cirag", load_model("offline"), base).compile()
         for asked in chosen:
             typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)

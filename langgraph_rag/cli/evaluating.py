@@ -23,7 +23,6 @@ from langgraph_rag.cli.options import (
     embedder,
     path_option,
     tell_loading,
-    warm_up,
     with_context,
 )
 from langgraph_rag.cli.out_folder import check_free, check_kind, tell_other_judgements, tell_other_methods
@@ -157,7 +156,7 @@ def _graphs(
     """Prepare the graphs, in this process or in several others."""
     tell_loading()
     if processes == 1:
-        warm_up(base, context)
+        base.warm_up(context.search, filter=context.filter)
         yield lambda name: create(name, llm, base).compile()
         return
     with worker_processes(processes, open_graphs) as ask:
@@ -172,7 +171,7 @@ def _opened(
     begin()
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         llm = load_model(model, cache=cache)
-        warm_up(base, context)
+        base.warm_up(context.search, filter=context.filter)
         yield lambda name: create(name, llm, base).compile()
 
 

@@ -21,7 +21,6 @@ from langgraph_rag.models.loading import MODEL_FORMS
 from langgraph_rag.tools.embedding.calling import embed_queries
 from langgraph_rag.tools.embedding.embeddings import last_embedder, load_embeddings
 from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MINILM
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 def named_path(given: str | Path) -> Path:
@@ -125,9 +124,3 @@ def tell_loading() -> None:
     """Show on a terminal why there is no output yet."""
     if sys.stderr is not None and sys.stderr.isatty():  # None in a service on Windows
         typer.echo("loading ...", err=True)
-
-
-def warm_up(base: KnowledgeBase, context: Context) -> None:
-    """Load the embedder and build the graph for searches, so that the first question's time does not include it."""
-    embed_queries(base.embeddings, [_PROBE])
-    base.search(_PROBE, 1, by=context.search, filter=context.filter)

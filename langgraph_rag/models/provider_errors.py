@@ -38,6 +38,7 @@ _SCHEMA = re.compile(
     r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?|\bgrammar\b",
     re.IGNORECASE,
 )
+_PARAMETERS = re.compile(r"requested param|support\w* .{0,40}parameters", re.IGNORECASE)  # of OpenRouter and LiteLLM
 _MISSED = "json_validate_failed"  # Groq's code
 _CONTENT = re.compile(r"content[ _-]?(filter|management|policy)|usage polic|safety system|moderation", re.IGNORECASE)
 _SYSTEM = re.compile(  # of chat templates first, then of OpenAI and Google
@@ -50,6 +51,7 @@ _STREAM = re.compile(r"\bstream", re.IGNORECASE)  # not "upstream"
 _NO_STREAM = "No generations found in stream"  # LangChain's error for a reply that was not streamed
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
+_OF_CLIENTS = (ValueError, TypeError, LookupError, NotImplementedError)  # for what they do not send
 _BUSY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
 _STATUS_OF = {
     ModelAPIError: HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -100,12 +102,16 @@ def kind_of(error: Exception) -> type[ModelCallError]:
 def may_refuse_schema(error: Exception) -> bool:
     """Return whether a request may have been refused because of its JSON schema; the same request without it tells.
 
-    Servers say so in many words, and some as an internal error.
+    Servers say so in many words, some as an internal error, and gateways as a model that nobody has; clients refuse
+    schemas, too, without a status.
     """
-    if _status(error) not in _NOT_SUPPORTED | {HTTPStatus.INTERNAL_SERVER_ERROR} or is_too_long(error):
+    said, status = _said(error), _status(error)
+    if status == HTTPStatus.NOT_FOUND:
+        return _PARAMETERS.search(said) is not None
+    refused = status in _NOT_SUPPORTED | {HTTPStatus.INTERNAL_SERVER_ERROR}
+    if not (refused or status is None and isinstance(error, _OF_CLIENTS)) or is_too_long(error):
         return False
     known = (leaves_no_room, refuses_system, refuses_template_options, refuses_streaming)
-    said = _said(error)
     if _SCHEMA.search(said):
         return True
     return not (_NO_MODEL.search(said) or _CONTENT.search(said) or any(is_it(error) for is_it in known))

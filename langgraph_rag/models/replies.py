@@ -1,4 +1,4 @@
-"""Parses model replies: finds the requested JSON object, or describes what is wrong with the reply."""
+"""Reads model replies: how one ended, what stands in it beside the reasoning, and the JSON object that it holds."""
 
 import json
 import re
@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 from json_repair import repair_json
+from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
-from langgraph_rag.models.reasoning import without_reasoning
 from langgraph_rag.prompts.prompt import Reply
 
 MAX_REPLY_CHARS = 200_000  # far more than any prompt asks for, and less than spaCy takes at once
@@ -17,6 +17,32 @@ _MAX_BRACES = 1000  # that begin no object; the error of each takes time proport
 _ITEM_END, _OBJECT_END = re.compile(r'[\]"](?=\s*,)'), re.compile(r"\}(?=\s*,)")
 _MOST_PARTS = 3  # of a list item that is itself a list
 _MAX_MENDED_CHARS = 5_000  # mending takes quadratic time
+
+_MARKS = [  # the beginning and the end of reasoning
+    *((f"<{tag}>", f"</{tag}>") for tag in ("think", "thinking", "thought", "reasoning")),
+    (r"(?-i:\[THINK\])", r"(?-i:\[/THINK\])"),  # of Magistral; in lower case it could be prose
+    (r"<\|channel\|>analysis", r"<\|channel\|>final[^{]{0,30}?<\|message\|>"),  # of gpt-oss
+    (r"\Aanalysis(?=[A-Z])", r"assistantfinal"),  # the same without its special tokens
+    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),  # of Cohere's models
+    ("◁think▷", "◁/think▷"),  # of Kimi's
+    ("<seed:think>", "</seed:think>"),
+]
+_LONGEST_MARK = len("<|channel|>final<|message|>") + 30
+_BEGINNINGS, _ENDS = map("|".join, zip(*_MARKS, strict=True))
+_REPLIED = re.compile(r"\s*(?:```\w*\s*)?\{")  # in an object, marks are text: "the model writes <think>"
+_FRONT = re.compile(r"(?:```\w*\s*)?")  # that may stand before an object
+_LONGEST_FRONT = 100
+_MARK = re.compile(rf"{_BEGINNINGS}|({_ENDS})", re.IGNORECASE)
+_END = re.compile(_ENDS, re.IGNORECASE)  # some chat templates begin the reasoning
+
+# how providers report an unfinished reply; some do in each chunk of a stream
+_CUT_OFF = re.compile(r"(length)+|model_length|max_(output_)?tokens|model_context_window_exceeded", re.IGNORECASE)
+_FILTERED = re.compile(r"filter|safety|recitation|blocklist|prohibited", re.IGNORECASE)
+_FAILED = re.compile(r"error|abort(ed)?|cancel(l?ed)?", re.IGNORECASE)  # of OpenRouter, of vLLM and SGLang
+
+# where they report how a reply ended, and the ordinary values
+_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason", "block_reason")
+_ORDINARY = re.compile(r"(stop)+|end_turn|stop_sequence|eos(_token)?", re.IGNORECASE)
 
 
 def read_reply(text: str, reply: type[Reply], *, whole: bool = True) -> Reply:
@@ -101,3 +127,91 @@ def _labelled(text: str, reply: type[Reply]) -> Iterator[dict[str, Any]]:
 def repair_request(problem: str) -> str:
     """Return the message that asks a model to repair its reply."""
     return f"That reply cannot be used: {problem}. Reply again with the one JSON object asked for and nothing else."
+
+
+def without_reasoning(text: str) -> str:
+    """Return a text, which may be cut off, without the reasoning before its JSON object."""
+    kept: list[str] = []
+    front, begin, unread = "", 0, _end_of_object(text, 0)
+    while mark := _MARK.search(text, unread):
+        if mark[1]:
+            kept, front, begin = [], "", mark.end()
+        else:
+            end = _END.search(text, mark.end())
+            kept.append(text[begin : mark.start()])
+            front = (front + kept[-1]).lstrip()[:_LONGEST_FRONT]
+            begin = end.end() if end else len(text)
+        unread = _end_of_object(text, begin) if _FRONT.fullmatch(front) else begin
+    return "".join([*kept, text[begin:]])
+
+
+def _end_of_object(text: str, begin: int) -> int:
+    """Return where the JSON object at the beginning of a text ends; the end of the text if the object is broken."""
+    if not (begun := _REPLIED.match(text, begin)):
+        return begin
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text, begun.end() - 1)[1]
+    except (ValueError, RecursionError):
+        return len(text)
+
+
+class UnfinishedReply:
+    """A reply that is still being streamed; each chunk is scanned once, however long the reply gets.
+
+    `text` is the part after the reasoning; `reasoning` is true as long as the reasoning has not ended.
+    """
+
+    def __init__(self) -> None:
+        self.text, self.reasoning = "", False
+
+    def add(self, piece: str) -> None:
+        """Add a chunk; a mark may have begun in an earlier one."""
+        unread = max(0, len(self.text) - _LONGEST_MARK)
+        self.text += piece
+        while (mark := _MARK.search(self.text, unread)) and not _REPLIED.match(self.text):
+            self.reasoning = not mark[1]
+            if self.reasoning:
+                unread = mark.end()
+            else:
+                self.text, unread = self.text[mark.end() :], 0
+
+
+def is_whole(message: BaseMessage) -> bool:
+    """Return whether a reply is complete: not cut off, filtered or failed, as far as its provider reports."""
+    filtered = any(map(_FILTERED.search, _reasons(message)))
+    failed = any(map(_FAILED.fullmatch, _told(message).values()))
+    return not (was_cut_off(message) or filtered or failed)
+
+
+def was_cut_off(message: BaseMessage) -> bool:
+    """Return whether a provider reports that a reply reached the maximum length."""
+    return any(map(_CUT_OFF.fullmatch, _told(message).values()))
+
+
+def withheld(message: BaseMessage) -> list[str]:
+    """Return why a reply did not end normally: called tools, the finish reason, and the text of a refusal."""
+    blocks = [block for block in message.content if isinstance(block, dict)]
+    refusals = [said["refusal"] for said in (message.additional_kwargs, *blocks) if said.get("refusal")]
+    called = [call["name"] for call in getattr(message, "tool_calls", None) or ()]
+    return [
+        *(f"it calls the tool {name!r}" for name in called),
+        *(f"finish reason {reason!r}" for reason in _reasons(message) if not _ORDINARY.fullmatch(reason)),
+        *(f"refusal {str(refusal)[:200]!r}" for refusal in refusals),
+    ]
+
+
+def _reasons(message: BaseMessage) -> list[str]:
+    told = _told(message)
+    return [told[key] for key in _REASONS if key in told]
+
+
+def _told(message: BaseMessage) -> dict[str, str]:
+    """Return the metadata of a response as texts, with nested details at the top level, and without what is empty."""
+    told = message.response_metadata
+    within = (told.get("incomplete_details"), told.get("prompt_feedback"))  # of OpenAI's Responses API, of Gemini
+    details = [details for details in within if isinstance(details, dict)]
+    return {key: _text(value) for some in (told, *details) for key, value in some.items() if value}
+
+
+def _text(value: object) -> str:
+    return str(getattr(value, "value", value))  # of an enumeration

@@ -22,7 +22,7 @@ from langgraph.config import get_config
 from langgraph.graph.message import push_message
 
 from langgraph_rag.concurrency.context_variables import override
-from langgraph_rag.models.reasoning import UnfinishedReply
+from langgraph_rag.models.replies import UnfinishedReply
 from langgraph_rag.refusals import begins_as_refusal, may_begin_as_refusal
 
 _KEY = '"answer"'

@@ -9,8 +9,9 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.conclusions import concluded
 from langgraph_rag.concurrency.threads import in_thread
+from langgraph_rag.context import context
 from langgraph_rag.errors import EmbeddingsMismatchError
-from langgraph_rag.metering import stopped
+from langgraph_rag.metering import never_asked, stopped
 from langgraph_rag.models.streaming import show_answer
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each
@@ -91,7 +92,7 @@ class Conclude:
     are fewer than ten, the passages most similar to the question follow. The evidence gets the triples and sources that
     the knowledge base stores for it, and the sentences in which the answer stands, in the passages of the evidence and
     those that the reader read. An empty answer becomes a refusal. If the budget was spent before the answer, it is the
-    last one that the run had `reached`, or else "unknown".
+    last one that the run had `reached`, or else "unknown"; if it was spent before the first call, the answer says so.
     """
 
     kb: Retriever
@@ -103,6 +104,10 @@ class Conclude:
         unasked = stopped() and not state["answer"]
         reached = self.reached(state) if unasked else ""
         answer = reached or state["answer"] or (UNASKED if unasked else UNANSWERABLE)
+        if (limit := never_asked()) and is_refusal(answer):
+            own = getattr(context(), limit)
+            named = f"the {limit} of the run around it" if own is None else f"{limit}={own}"
+            answer = f"This question cannot be answered: {named} was reached before the model was asked."
         found = self.gathered(state) + ids_of(state["first_retrieval"])
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
         ids = [*(entry["passage_id"] for entry in state["evidence"]), *state.get("read", [])]

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from math import fsum
 
 from langgraph_rag.records import ScoredPassage
 
@@ -49,12 +50,14 @@ def fuse(
 ) -> list[ScoredPassage]:
     """Merge rankings and return the k best, or all: each rank scores 1 / (constant + rank), and ties are sorted by id.
 
-    A smaller constant gives more weight to a high rank in one ranking than to medium ranks in all.
+    A smaller constant gives more weight to a high rank in one ranking than to medium ranks in all. The order of the
+    rankings does not matter, as each sum is rounded once.
     """
-    scores: defaultdict[str, float] = defaultdict(float)
+    shares: defaultdict[str, list[float]] = defaultdict(list)
     for ranking in rankings:
         for rank, passage in enumerate(ranking, start=1):
-            scores[passage["id"]] += 1 / (constant + rank)
+            shares[passage["id"]].append(1 / (constant + rank))
+    scores = {id_: fsum(of_passage) for id_, of_passage in shares.items()}
     best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
     return [ScoredPassage(id=id_, score=score) for id_, score in best]
 

@@ -426,6 +426,16 @@ class KnowledgeBase:
                 return found[:k]
             looked_at *= 4  # some are just being stored or removed
 
+    def warm_up(self, by: Search = DEFAULT_SEARCH, *, filter: Where | None = None) -> None:
+        """Load the embedder and what a search needs, so that the time of the first question does not include it.
+
+        Raises:
+            RagError: as `search` does.
+        """
+        first: Search = "dense"
+        for search in dict.fromkeys((first, by)):
+            self.search("warm up", 1, by=search, filter=filter)
+
     def triples(self, passage_ids: Iterable[str], extractor: TripleExtractor | None = None) -> list[Triple]:
         """Return the triples of passages; if they were not extracted yet, they are extracted now and stored.
 

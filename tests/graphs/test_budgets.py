@@ -258,6 +258,27 @@ async def test_a_refusal_stands_and_only_an_answer_that_nobody_was_asked_for_com
     assert found.get("granularity", "none") == "none"
 
 
+async def test_an_answer_says_that_the_tokens_did_not_suffice_for_the_first_call(
+    method: Any, sample_kb: KnowledgeBase
+) -> None:
+    found = await method(OfflineModel(), sample_kb).compile().ainvoke(LATER, context={"max_tokens": 1})
+
+    assert found["answer"] == "This question cannot be answered: max_tokens=1 was reached before the model was asked."
+    assert is_refusal(found["answer"]) and (found["usage"]["calls"], found["usage"]["stopped_by"]) == (0, "max_tokens")
+
+
+async def test_an_answer_says_that_the_time_was_over_before_the_first_call(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed = kb.embeddings.embed_query
+    monkeypatch.setattr(kb.embeddings, "embed_query", lambda text: time.sleep(0.1) or embed(text))
+    graph: Any = create("native_rag", OfflineModel(), kb).compile()
+
+    found = await graph.ainvoke({"question": "Who directed The Salt Road?"}, context={"deadline_s": 0.05})
+
+    assert found["answer"].startswith("This question cannot be answered: deadline_s=0.05 was reached before")
+
+
 def step(thought: str) -> TraceStep:
     return TraceStep(step=1, query="", thought=thought, core_triples=[], next_question="")
 

@@ -59,7 +59,8 @@ def load_embeddings(name_or_path: str, device: str = CPU) -> Embeddings:
             any other OpenAI-compatible server at `VLLM_EMBEDDINGS_BASE_URL`, else `VLLM_BASE_URL`; `PROVIDER:MODEL` for
             LangChain's `init_embeddings`, e.g. `openai:text-embedding-3-small`; or the folder or model hub name of a
             sentence-transformers or transformers model. A name with the word `e5` or `bge` in it gets the prefixes and
-            pooling of that family, any other none and the mean; on a server only the prefixes.
+            pooling of that family, any other none and the mean; on a server only the prefixes. Prompts that a
+            sentence-transformers model was saved with are used instead of prefixes.
         device: where a model runs in this process, as torch names it, such as `cuda`; there it runs in half precision.
 
     Raises:

@@ -50,6 +50,10 @@ class Encoder(Protocol):
     multiple: int
 
     @property
+    def prompts(self) -> dict[str, str]:
+        """The prompts to set before texts, by the names of their kinds; "" is that of all other kinds."""
+
+    @property
     def multiples(self) -> tuple[int, ...]:
         """The values of `multiple` that are worth trying in bfloat16, the fastest first."""
 

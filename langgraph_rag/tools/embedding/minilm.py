@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from safetensors.torch import load_file
@@ -27,6 +27,7 @@ class MiniLM:
     """
 
     multiples = (MULTIPLE, _FOR_AMX)
+    prompts: ClassVar[dict[str, str]] = {}
 
     def __init__(self, folder: Path) -> None:
         settings = json.loads((folder / "config.json").read_text())

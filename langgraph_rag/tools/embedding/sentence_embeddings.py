@@ -6,7 +6,7 @@ Torch is imported at the first use.
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +27,7 @@ MINILM = "all-MiniLM-L6-v2"
 CPU = "cpu"
 FEW = 4  # passages that are embedded in one thread, so that several calls can run side by side
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_OF_QUERIES, _OF_PASSAGES = ("query",), ("document", "passage", "corpus")  # names of saved prompts
 _TOLD_TO_TORCH = {
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
     "LRU_CACHE_CAPACITY": "64",
@@ -54,7 +55,10 @@ FAMILIES = {
 
 
 class SentenceEmbeddings(Embeddings):
-    """A sentence-transformers model of a family, with vectors of unit length; loaded at the first use."""
+    """A sentence-transformers model of a family, with vectors of unit length; loaded at the first use.
+
+    Prompts that were saved with the model take precedence over the prefixes of its family.
+    """
 
     def __init__(self, model_name: str, folder_or_name: str, family: Family, device: str = CPU) -> None:
         self.model_name, self.family = model_name, family
@@ -80,7 +84,7 @@ class SentenceEmbeddings(Embeddings):
     @property
     def tokens(self) -> Tokens:
         """The tokens of passages, and how many of them the model reads."""
-        return self._encoder().tokens(self.family.passage_prefix)
+        return self._encoder().tokens(self._prefix(_OF_PASSAGES, self.family.passage_prefix))
 
     @property
     def threads(self) -> int:
@@ -99,7 +103,8 @@ class SentenceEmbeddings(Embeddings):
         Returns:
             Vectors; shape: texts x dimensions.
         """
-        given = [self.family.passage_prefix + text for text in texts]
+        prefix = self._prefix(_OF_PASSAGES, self.family.passage_prefix)
+        given = [prefix + text for text in texts]
         if len(given) <= FEW or self.threads <= 1:
             return self._embed(given, map)
         with ThreadPoolExecutor(self.threads) as pool:
@@ -111,11 +116,22 @@ class SentenceEmbeddings(Embeddings):
         Returns:
             Vectors; shape: texts x dimensions.
         """
-        return self._embed([self.family.query_prefix + text for text in texts], map)
+        prefix = self._prefix(_OF_QUERIES, self.family.query_prefix)
+        return self._embed([prefix + text for text in texts], map)
 
     def embed_query(self, text: str) -> list[float]:
         """Embed one query."""
         return self.embed_queries([text])[0]
+
+    def _prefix(self, names: Sequence[str], of_family: str) -> str:
+        """Return the prompt that was saved with the model by the first of these names, or for all texts.
+
+        A model without prompts for queries and passages gets the prefix of its family.
+        """
+        prompts = self._encoder().prompts
+        if prompts.keys().isdisjoint((*_OF_QUERIES, *_OF_PASSAGES, "")):
+            return of_family
+        return next((prompts[name] for name in (*names, "") if name in prompts), "")
 
     def _embed(self, texts: list[str], each: Callable[..., Iterable[Any]]) -> list[list[float]]:
         """Embed texts in batches, with `map` or that of several threads."""

@@ -33,6 +33,13 @@ class SentenceTransformerEncoder:
         return (self.multiple,)
 
     @property
+    def prompts(self) -> dict[str, str]:
+        """The prompts that were saved with the model, by their names; the default one by the name "", too."""
+        found = {name: prompt for name, prompt in self._model.prompts.items() if prompt}
+        default = found.get(self._model.default_prompt_name)
+        return {**found, "": default} if default else found
+
+    @property
     def dtype(self) -> Any:
         """The number format of the weights."""
         return next(self._model.parameters()).dtype
