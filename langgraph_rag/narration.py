@@ -51,7 +51,8 @@ def narrate_end(result: Mapping[str, Any]) -> str:
 def _restate_question(event: Event) -> str:
     if not event["understood"]:
         return "Taken as it stands: what was said before could not be looked at"
-    return f"Understood as: {event['question']}" if event["question"] != event["asked"] else ""
+    meant = f" (or is it about {' or '.join(event['others'])}?)" if event["others"] else ""
+    return f"Understood as: {event['question']}{meant}" if event["question"] != event["asked"] else ""
 
 
 def _retrieve(event: Event) -> str:

@@ -685,3 +685,12 @@ def test_without_the_extra_its_name_is_told(kb: KnowledgeBase, monkeypatch: pyte
 
     with pytest.raises(MissingExtraError, match=r"langgraph-rag\[chat\]"):
         serve(kb, method="cirag", model="offline", show=False)
+
+
+def test_a_numbered_plan_is_set_as_text_and_other_details_behind_their_labels() -> None:
+    drawn = turn.drawn("Plan:\n  1. Who directed <Nine Tides>?\n  10. Whom did #1 marry?\n  answer    2. Kell")
+
+    assert drawn == (
+        '<strong dir="auto">Plan:</strong><p dir="auto">1. Who directed &lt;Nine Tides&gt;?</p>'
+        '<p dir="auto">10. Whom did #1 marry?</p><div><span>answer</span> <div dir="auto">2. Kell</div></div>'
+    )

@@ -407,8 +407,9 @@ def test_a_question_may_lean_on_the_one_before(tab: Tab) -> None:
     tab.ask("And whom did she marry?")
 
     assert tab.answer(1) == "Corwen Ashlade"
-    steps = tab.page.locator(".turn").nth(1).locator(".steps")
-    expect(steps).to_contain_text("Understood as: Whom did Ilse Tarrant marry?")
+    turn = tab.page.locator(".turn").nth(1)
+    expect(turn.locator(".restated")).to_have_text("Understood as: Whom did Ilse Tarrant marry?")
+    expect(turn.locator(".steps")).not_to_contain_text("Understood as")
 
 
 def test_a_reader_who_scrolled_up_is_left_there_and_keeps_the_focus(tab: Tab) -> None:
@@ -565,6 +566,7 @@ def test_documents_are_added_from_an_empty_page_and_can_be_asked_meanwhile(open_
         (tmp_path / "released").touch()
         expect(counts).to_have_text(re.compile(r"new: 80 passages · [\d,]+ facts$"))
         tab.page.get_by_text("towns.jsonl: 80 passages added.").wait_for()
+        expect(tab.page.get_by_text("Documents are still being added")).to_have_count(0)
         assert tab.page.get_by_text("of 80 passages").count() == 0
         assert tab.troubles == []
 

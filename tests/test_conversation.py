@@ -445,12 +445,49 @@ def test_every_method_answers_a_question_in_small_letters(name: str, sample_kb: 
     ],
 )
 def test_the_offline_model_puts_names_for_pronouns(turns: list[str], question: str, restated: str) -> None:
+    assert said_again(turns, question)["question"] == restated
+
+
+@pytest.mark.parametrize(
+    ("turns", "question", "others"),
+    [
+        (["Where is Ost Mill?", "Hale"], "Which river flows past it?", ["Ost Mill"]),
+        (["Which river flows past Hale?", "Orm"], "How long is it?", ["Hale"]),
+        (["Who built Ost Mill?", "Ada Renk"], "When was it built?", []),
+        (["When was Ada Renk born?", "1901"], "Who taught her?", []),
+    ],
+)
+def test_the_offline_model_tells_what_a_pronoun_may_mean_besides(
+    turns: list[str], question: str, others: list[str]
+) -> None:
+    assert said_again(turns, question)["others"] == others
+
+
+def said_again(turns: list[str], question: str) -> dict[str, Any]:
     speakers = ["Person", "Assistant"]
     conversation = [Utterance(speaker=speaker, text=text) for speaker, text in zip(speakers, turns, strict=True)]
-
     reply = OfflineModel().invoke(RESTATE_QUESTION.render(conversation=conversation, question=question))
+    said: dict[str, Any] = json.loads(reply.text)
+    return said
 
-    assert json.loads(reply.text) == {"question": restated}
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        (["Ada Moss"], " (or is it about Ada Moss?)"),
+        (["Ada Moss", "ada moss", "Ada Moss", "Nobody", ""], " (or is it about Ada Moss or ada moss?)"),
+        ([], ""),
+    ],
+)
+def test_what_a_pronoun_may_mean_besides_is_told(kb: KnowledgeBase, others: list[str], told: str) -> None:
+    restated = json.dumps({"question": "Where was Orla Vint born?", "others": others})
+    model = ScriptedModel.of([restated, '{"thought": "", "answer": "Pellworth"}'])
+    graph: Any = with_messages(create_native_rag(model, kb), model).compile()
+    said = a_conversation("Who taught Ada Moss?", "Orla Vint", "And where was she born?")
+
+    events = [event for event in graph.stream(said, stream_mode="custom") if event["node"] == "restate_question"]
+
+    assert [narrate(event) for event in events] == [f"Understood as: Where was Orla Vint born?{told}"]
 
 
 def test_nodes_after_waiting_edges_begin_once_the_question_is_restated(kb: KnowledgeBase) -> None:

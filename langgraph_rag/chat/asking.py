@@ -22,6 +22,13 @@ class Told:
 
 
 @dataclass(frozen=True)
+class Restated:
+    """A follow-up is taken in the sense that `text` states."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Written:
     """The answer so far; it starts again after a reply that cannot be used."""
 
@@ -43,7 +50,7 @@ class Answered:
     result: dict[str, Any]
 
 
-Happening = Told | Written | Planned | Answered
+Happening = Told | Restated | Written | Planned | Answered
 
 
 class Asking:
@@ -67,7 +74,7 @@ class Asking:
         written: dict[str | None, str] = {}
         async for mode, chunk in self._graph.astream(given, self._thread, context=self._context, stream_mode=modes):
             if mode == "custom" and (text := narrate(chunk)):
-                yield Told(text)
+                yield Restated(text) if chunk["node"] == "restate_question" else Told(text)
             elif mode == "messages" and (text := chunk[0].text):
                 written[chunk[0].id] = written.get(chunk[0].id, "") + text
                 yield Written(written[chunk[0].id])

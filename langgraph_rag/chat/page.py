@@ -40,6 +40,7 @@ class ChatPage:
         self._shared = shared
         self._turn: Turn | None = None
         self._said: list[AnyMessage] = []
+        self._notes: list[ui.label] = []  # about documents that are being added
         self._counting = asyncio.Lock()
 
     def build(self) -> None:
@@ -100,6 +101,8 @@ class ChatPage:
             info = await asyncio.to_thread(self._shared.kb.info)
         if self._counts.is_deleted:
             return
+        if not self._shared.queue.current:
+            self._forget_notes()
         counts = [counted(info["passages"], "passage"), counted(info["triples"], "fact")]
         self._counts.text = f" {' · '.join(counts)}{' · adding …' if self._shared.queue.current else ''}"
         self._welcome.clear()
@@ -115,6 +118,11 @@ class ChatPage:
             ui.label(text)
             if self._uploads and not info["passages"] and not self._shared.queue.current:
                 self._uploads.adding_button("unelevated")
+
+    def _forget_notes(self) -> None:
+        for note in self._notes:
+            note.delete()
+        self._notes.clear()
 
     # --- asking ------------------------------------------------------------------------------------------------------
     def _composer(self) -> None:
@@ -157,7 +165,8 @@ class ChatPage:
         with self._conversation:
             self._turn = Turn(question, self._shared.kb, choice, lambda: self._ask(question))
         if self._shared.queue.current:
-            self._turn.say("Documents are still being added: the answer knows those that are there by now.", "note")
+            note = "Documents are still being added: the answer knows those that are there by now."
+            self._notes.append(self._turn.say(note, "note"))
         self._halt.visible = True
         self._send.disable()
         background_tasks.create(self._answer(self._turn, choice, HumanMessage(question)), name="answer")

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from html import escape
 from typing import Any
@@ -10,7 +11,7 @@ from langchain_core.messages import AnyMessage
 from nicegui import ui
 
 from langgraph_rag.chat.answer import AnswerView, answered
-from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Told, Written
+from langgraph_rag.chat.asking import Answered, Asking, Happening, Planned, Restated, Told, Written
 from langgraph_rag.chat.plan import PlanEditor
 from langgraph_rag.chat.settings import Choice
 from langgraph_rag.errors import EmptyKnowledgeBaseError, RagError
@@ -36,6 +37,8 @@ class Turn:
         self.conversation: list[AnyMessage] = []
         with ui.element("section").classes("turn running") as self._place:
             ui.html(escape(question), sanitize=False, tag="h2").classes("question").props("dir=auto")
+            self._restated = ui.label().classes("restated").props("dir=auto role=status")
+            self._restated.visible = False
             with ui.expansion(value=True).classes("steps").props("dense") as self._steps:
                 self._steps.text = "Steps"
                 self._list = ui.element("ol").props("aria-live=polite")
@@ -63,10 +66,10 @@ class Turn:
         if self._task:
             self._task.cancel()
 
-    def say(self, text: str, kind: str) -> None:
-        """Show a message: a `note`, or an `alert` of an error."""
+    def say(self, text: str, kind: str) -> ui.label:
+        """Show and return a message: a `note`, or an `alert` of an error."""
         with self._place:
-            ui.label(text).classes(kind).props("role=alert" if kind == "alert" else "role=status")
+            return ui.label(text).classes(kind).props("role=alert" if kind == "alert" else "role=status")
 
     def _give_up(self, text: str, kind: str) -> None:
         if self._place.is_deleted:
@@ -109,6 +112,8 @@ class Turn:
             match happening:
                 case Told(text):
                     self._show_step(text)
+                case Restated(text):
+                    self._restated.text, self._restated.visible = text, True
                 case Written(text):
                     self._answer.write(text)
                 case Planned():
@@ -145,7 +150,9 @@ def drawn(text: str) -> str:
     lines = []
     for line in text.split("\n"):
         label, _, detail = ("", "", line) if line.startswith(FURTHER) else line.strip().partition(" ")
-        if line.startswith("  ") and detail:
+        if numbered := re.match(r"  (\d+\.) (.+)", line):
+            lines.append(f'<p dir="auto">{numbered[1]} {escape(numbered[2])}</p>')
+        elif line.startswith("  ") and detail:
             lines.append(f'<div><span>{escape(label)}</span> <div dir="auto">{escape(detail.strip())}</div></div>')
         else:
             lines.append(f'<strong dir="auto">{escape(line)}</strong>')

@@ -24,6 +24,8 @@ class QuestionRestated(BaseEvent):
     """The question that will be answered; the same if it was standalone already."""
     understood: bool
     """Whether a model read it together with the conversation; if not, the original question is answered."""
+    others: list[str]
+    """What else a word of the original question may have meant, such as a second person who was named before."""
 
 
 class PassagesRetrieved(TitledRetrievalEvent):

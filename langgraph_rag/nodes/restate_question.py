@@ -42,7 +42,8 @@ class RestateQuestion:
         reply = await ask(self.llm, self.prompt, conversation=conversation, question=state["question"])
         restated = _usable(reply.question)
         question = restated or state["question"]
-        emit("restate_question", asked=state["question"], question=question, understood=bool(restated))
+        others = _named_before(reply.others, conversation) if restated != state["question"] else []
+        emit("restate_question", asked=state["question"], question=question, understood=bool(restated), others=others)
         return dict.fromkeys(initial_state(self.state).keys() & {"question", "query"}, question)
 
 
@@ -52,6 +53,12 @@ def _usable(question: str) -> str:
         return "" if asks_nothing(question) else checked_question(question)
     except QuestionError:
         return ""
+
+
+def _named_before(others: list[str], conversation: list[Utterance]) -> list[str]:
+    """Return those of the other meanings that were named in the conversation, each once."""
+    said = " ".join(utterance["text"] for utterance in conversation).casefold()
+    return [other for other in dict.fromkeys(others) if other and other.casefold() in said]
 
 
 def _said_before(messages: list[AnyMessage]) -> list[Utterance]:

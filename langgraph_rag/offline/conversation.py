@@ -33,10 +33,10 @@ def restate_question(values: Values) -> dict[str, Any]:
     question = _JOINED.sub("", values["question"])
     question = question[:1].upper() + question[1:]
     pronoun = _PRONOUN.search(question)
-    meant = _meant(values["conversation"], person=bool(pronoun and pronoun["person"])) if pronoun else ""
+    meant = _meant(values["conversation"], person=bool(pronoun and pronoun["person"])) if pronoun else []
     if not pronoun or not meant or _things(question):
         return {"question": values["question"]}
-    return {"question": _PRONOUN.sub(lambda found: _named(found, meant), question)}
+    return {"question": _PRONOUN.sub(lambda found: _named(found, meant[0]), question), "others": meant[1:]}
 
 
 def _again(conversation: Sequence[Utterance], name: str) -> str:
@@ -48,17 +48,17 @@ def _again(conversation: Sequence[Utterance], name: str) -> str:
     return "" if names else _JOINED.sub("", _PRONOUN.sub(lambda found: _named(found, name), asked))
 
 
-def _meant(conversation: Sequence[Utterance], *, person: bool) -> str:
-    """Return the last answer that a pronoun can refer to, or else the name in a simple question."""
+def _meant(conversation: Sequence[Utterance], *, person: bool) -> list[str]:
+    """Return what a pronoun can refer to in the last turn with such: the answer, then the name in a simple question."""
     for asked, answer in reversed(list(_turns(conversation))):
-        question = analyse(asked)
-        of_person = question.wants in _PERSON
-        if person == of_person and is_name(answer) and not is_refusal(answer):
-            return answer
+        of_person = analyse(asked).wants in _PERSON
+        meant = [answer] if person == of_person and is_name(answer) and not is_refusal(answer) else []
         names = _things(asked)
         if not (person and of_person) and len(names) == 1 and not descriptions(asked):
-            return names[0]
-    return ""
+            meant += names
+        if meant:
+            return meant
+    return []
 
 
 def _things(question: str) -> list[str]:
