@@ -991,8 +991,8 @@ async def test_a_summary_counts_answered_questions(tmp_path: Path) -> None:
         "median_seconds": 2.0,
         "mean_seconds": 3.0,
         "granularities": {"triples": 66.7, "passages": 33.3},
-            "supported": None,
-            "refusals": 33.3,
+        "supported": None,
+        "refusals": 33.3,
         "acc_judged": None,
         "judge_failures": 0,
     }
