@@ -271,7 +271,12 @@ async def test_an_answer_says_that_the_time_was_over_before_the_first_call(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embed = kb.embeddings.embed_query
-    monkeypatch.setattr(kb.embeddings, "embed_query", lambda text: time.sleep(0.1) or embed(text))
+
+    def slowly(text: str) -> list[float]:
+        time.sleep(0.1)
+        return embed(text)
+
+    monkeypatch.setattr(kb.embeddings, "embed_query", slowly)
     graph: Any = create("native_rag", OfflineModel(), kb).compile()
 
     found = await graph.ainvoke({"question": "Who directed The Salt Road?"}, context={"deadline_s": 0.05})
