@@ -76,6 +76,17 @@ class Tokens:
         """Return whether a token has one of some classes."""
         return self[place].tag in tags
 
+    def after_brackets(self, place: int) -> int:
+        """Return the place after the brackets that begin at a place, if any do."""
+        while self.is_(place, "open"):
+            depth = 0
+            while place < len(self):
+                depth += self.is_(place, "open") - self.is_(place, "close")
+                place += 1
+                if depth == 0:
+                    break
+        return place
+
 
 def _cut(sentence: str) -> Iterator[Token]:
     position = 0
