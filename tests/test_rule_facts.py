@@ -156,7 +156,7 @@ def test_the_subject_is_the_sentences_own_or_the_topic_where_something_refers_to
         (
             "Orla Vint",
             "The daughter of a smith, Orla Vint won the Ost Prize. Designed by Bo Ray, the Ost Mill was sold in 1920.",
-            ["Orla Vint | won | Ost Prize", "Ost Mill | designed by | Bo Ray", "Ost Mill | was sold in | 1920"],
+            ["Orla Vint | is daughter of | smith", "Orla Vint | won | Ost Prize", "Ost Mill | designed by | Bo Ray", "Ost Mill | was sold in | 1920"],
         ),
     ],
 )
@@ -212,7 +212,7 @@ def test_what_belongs_to_a_name_is_told_of_that_name(title: str, text: str, fact
         (
             "Nine Tides",
             "Tides of Nine, also known as Nine Tides, is a 44-gun frigate. It was designed by engineer Bo Ray.",
-            ["Nine Tides | is | 44-gun frigate", "Nine Tides | was designed by engineer | Bo Ray"],
+            ["Nine Tides | known as | Tides of Nine", "Nine Tides | is | 44-gun frigate", "Nine Tides | was designed by engineer | Bo Ray"],
         ),
         (
             "Hugh Roe",
@@ -309,9 +309,8 @@ def test_dates_and_numbers_belong_to_what_happened_then(title: str, text: str, f
             "Ada Renk",
             "She won the Kell Prize for Best Novel in 1920.",
             [
-                "Ada Renk | won | Kell Prize",
-                "Ada Renk | won Kell Prize for | Best Novel",
-                "Ada Renk | won Kell Prize in | 1920",
+                "Ada Renk | won | Kell Prize for Best Novel",
+                "Ada Renk | won Kell Prize for Best Novel in | 1920",
             ],
         ),
         (
@@ -348,7 +347,7 @@ def test_dates_and_numbers_belong_to_what_happened_then(title: str, text: str, f
         (
             "Ada Renk",
             "Ada Renk, also known as Ink, and later the mayor of Ost, was born in Kell.",
-            ["Ada Renk | known as | Ink"],
+            ["Ada Renk | known as | Ink", "Ada Renk | was born in | Kell"],
         ),
     ],
 )

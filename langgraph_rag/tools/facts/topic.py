@@ -1,10 +1,11 @@
 """What a passage is about, and what can refer to it: its short name, a pronoun, "the film"."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.facts.noun_phrases import PRONOUNS, below, determined, is_name, is_noun, name_of, untitled
+from langgraph_rag.tools.language.life_dates import whole_place
 from langgraph_rag.tools.language.parsing import Word, is_identifier
 from langgraph_rag.tools.language.spans import DATE, Span, spot
 from langgraph_rag.tools.language.topics import topic_of
@@ -152,8 +153,8 @@ class Topic:
                 after = [
                     span for span in told if span.kind == "name" and (span.start > date.start or "born" not in kinds)
                 ]
-                if place := _place(after, text):
-                    yield self.title, f"{event} in", place
+                if after:
+                    yield self.title, f"{event} in", whole_place(after, text)
 
 
 def _kinds(root: Word, subject: Word) -> list[Word]:
@@ -173,14 +174,3 @@ def _singular(noun: Word) -> str:
     if noun.kind == "name" and " of " in noun.text:  # "Duke of Ost"
         return noun.text.partition(" of ")[0].rpartition(" ")[2].lower()
     return noun.text.lower().removesuffix("s") if noun.tag == "NNS" else noun.text.lower()
-
-
-def _place(names: Sequence[Span], text: str) -> str:
-    """Return the first name with those that it lies in: `Ost, Norland`."""
-    if not names:
-        return ""
-    end = names[0].end
-    for name in names[1:]:
-        if text[end : name.start] == ", ":
-            end = name.end
-    return text[names[0].start : end]

@@ -8,7 +8,7 @@ from langgraph_rag.tools.language.statements import HOLLOW, Fact, Subject
 from langgraph_rag.tools.language.subjects import Topic
 from langgraph_rag.tools.language.tokens import Tokens
 from langgraph_rag.tools.language.verbs import verb_at
-from langgraph_rag.tools.language.word_classes import NOUNS, tag_of
+from langgraph_rag.tools.language.word_classes import NOUNS, is_base, tag_of
 
 _COMMON = re.compile(r".*(?:s|ing|tion|sion|ity|ment|ness|ism|ship|ence|ance|ure|age|ency|ancy|phy|logy)")
 _TOWNS = frozenset(  # whose name follows "of": the village of Hale
@@ -32,6 +32,10 @@ class Subjects:
         if not later and (end := self.title_end(place)):
             topic.meant = True
             return Subject((topic.title,)), end
+        if self.first and place == 0 and (found := topic.introduced(tokens.sentence)):
+            topic.meant = True
+            self.facts.append((topic.title, "known as", found[0].strip('"“” ')))
+            return Subject((topic.title,)), tokens.place_of(found[1])
         word = tokens[place].text.lower()
         if tokens.is_(place, "pron"):
             name = topic.of_pronoun(word)
@@ -88,9 +92,11 @@ class Subjects:
     def _is_common(self, word: str) -> bool:
         """Return whether a word may have its capital only as the first of a sentence: "Positional parameters"."""
         small, topic = word.lower(), self.topic
-        if not (word.isalpha() and word[1:].islower()) or word in topic.names or topic.is_named(word):
-            return False
-        return small in topic.words or _COMMON.fullmatch(small) is not None or tag_of(small) != "word" or small in NOUNS
+        plain = word.replace("-", "")
+        if not (plain.isalpha() and plain[1:].islower()) or word in topic.names or topic.is_named(word):
+            return word.startswith(("I.e", "E.g"))
+        told = tag_of(small) != "word" or small in NOUNS or is_base(small) or plain != word
+        return told or small in topic.words or _COMMON.fullmatch(small) is not None
 
     def _named(self, phrase: Phrase, *, later: bool) -> str:
         """Return the name of a subject; in a first sentence, it may be introduced as the topic."""
@@ -107,7 +113,7 @@ class Subjects:
         for begin in (tokens[place].start, tokens[place].start + 1):
             end = self.topic.begins(tokens.sentence, begin)
             if end and not any(tokens[at].start < end < tokens[at].end - 1 for at in range(place, len(tokens))):
-                at = next((at for at in range(place, len(tokens)) if tokens[at].start >= end), len(tokens))
+                at = tokens.place_of(end)
                 if tokens.is_(at, "be", "have", "past", "pres", "open", "comma", "modal", "adv", "do", "rel"):
                     return at
         return 0
@@ -203,10 +209,11 @@ class Subjects:
             return None
         if topic.is_named(whole):
             return Subject((topic.title,)), phrase.end
-        if phrase.head.rstrip("s") in KINDS and phrase.end - first == 2 and not phrase.head.endswith("ss"):
+        if phrase.head in KINDS and phrase.end - first == 2:
             return Subject((tokens[first].text,)), phrase.end
+        one = not phrase.head.endswith("s") or phrase.head.rstrip("s") in KINDS  # or "PO files"
         return (
             (Subject((whole,)), phrase.end)
-            if phrase.determiner in {"the", ""} and len(whole.split()) <= 5 and not phrase.head.endswith("s")
+            if phrase.determiner in {"the", ""} and len(whole.split()) <= 5 and one
             else None
         )

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from langgraph_rag.tools.language.clause_subjects import Subjects
 from langgraph_rag.tools.language.life_dates import life_dates
-from langgraph_rag.tools.language.phrases import Phrase, joined, noun_phrase
+from langgraph_rag.tools.language.phrases import ADJECTIVE, Phrase, joined, noun_phrase
 from langgraph_rag.tools.language.prepositions import Aside, distance, opening, plain, prepositional
 from langgraph_rag.tools.language.statements import Fact, Statements, Subject
 from langgraph_rag.tools.language.subjects import Topic
 from langgraph_rag.tools.language.tokens import Tokens
-from langgraph_rag.tools.language.verbs import REPORTS, TWO_OBJECTS, verb_at
-from langgraph_rag.tools.language.word_classes import ARTICLES, PARTICLES
+from langgraph_rag.tools.language.verbs import REPORTS, TWO_OBJECTS, Verb, verb_at
+from langgraph_rag.tools.language.word_classes import ARTICLES, PARTICLES, PERSONS
 
 _OPENS = frozenset("born raised educated founded established built located situated based formed".split())
 _MOVES = frozenset(  # verbs whose object does something else
@@ -35,7 +35,9 @@ _KIN = frozenset(
 _ESSENTIAL = frozenset("to from into with as under against onto".split())
 _ENTWINES = frozenset("for about as with of than between among over".split())
 _CONDITIONS = frozenset("if unless when whenever where once whether suppose assuming provided".split())
+_ALIKE = frozenset("set put cut hit read run let cost spread shut split burst cast".split())  # also in the present
 _SPEAKS = frozenset("you your we our us i my me let's let you're you'll i'm we're yours ours mine".split())
+_WORKS = frozenset("film song album novel book play game".split())
 _MOST_CLAUSES = 12
 
 
@@ -95,6 +97,8 @@ class Clauses:
                 return place + 1
             if token.tag == "sub" and token.text in {"that", "if", "unless", "whether"}:
                 return None
+            if token.text == "which" and tokens.is_(place - 1, "prep") and tokens.is_(place + 1, "name"):
+                return place + 1
             if token.tag in {"and", "but"} or token.text in {"while", "whereas"}:
                 phrase = noun_phrase(tokens, place + 1, acts=True) if token.text != "or" else None
                 if (
@@ -121,7 +125,7 @@ class Clauses:
     def _clause(self, place: int, *, later: bool = False) -> int | None:  # noqa: C901
         """Read a main clause; return where it ends, or nothing if nothing after it can be trusted."""
         tokens, asides = self.tokens, list[Aside]()
-        participle = None
+        participle, apposed, limited, self.said.mode = None, None, False, ""
         for _ in range(6):
             if not later and self.subjects.title_end(place):
                 break
@@ -129,11 +133,18 @@ class Clauses:
                 place += 1
             if tokens[place].text.lower() in _CONDITIONS and not self._is_past_event(place):
                 return None
+            if tokens[place].text.lower() == "by" and tokens[place + 1].text == "default":
+                place, self.said.mode = place + 2, "by default"
+                continue
             if opened := opening(tokens, place):
+                limited = limited or not opened[1]
                 place = opened[0]
                 asides += opened[1]
                 continue
-            if tokens.is_(place, "past", "ing", "sub", "adv", "prep"):
+            limits = tokens.is_(place, "ing", "sub", "prep")
+            describes = ADJECTIVE.search(tokens[place].text.lower()) and tokens.is_(place + 1, "prep", "comma", "adv")
+            if limits or tokens.is_(place, "past", "adv") or (tokens.is_(place, "word") and describes):
+                limited = limited or limits
                 by = tokens.is_(place, "past") and tokens[place + 1].text == "by"
                 if (by or tokens[place].text.lower() in _OPENS) and not later:
                     participle = place
@@ -143,7 +154,7 @@ class Clauses:
                 place = comma + 1
                 continue
             if tokens.is_(place, "det", "name") and (after := self._apposed(place)):
-                place = after
+                apposed, place = place, after
                 continue
             break
         found = self.subjects.read(place, later=later)
@@ -153,14 +164,20 @@ class Clauses:
         self.subject = self.subject or subject
         if participle is not None:
             self._complement(subject, tokens[participle].text.lower(), participle + 1, passive=True)
-        return self._predicates(subject, self._inserts(subject, place), asides)
+        if apposed is not None:
+            self._being(subject, "is", apposed, until=place)
+        place = self._inserts(subject, place)
+        if limited and (verb := verb_at(tokens, place)) and verb.is_present:
+            return self._boundary(place)  # "With this option, the mill stops": only then
+        return self._predicates(subject, place, asides)
 
     def _apposed(self, place: int) -> int:
         """Return where the main clause begins after "The son of a smith, he"; 0 if this is none."""
         tokens, phrase = self.tokens, noun_phrase(self.tokens, place)
-        if not phrase or phrase.kind != "noun" or not tokens.is_(phrase.end, "comma"):
+        end = joined(tokens, phrase.of)[1] if phrase and phrase.of else phrase.end if phrase else place
+        if not phrase or phrase.kind != "noun" or not tokens.is_(end, "comma"):
             return 0
-        at = phrase.end + 1
+        at = end + 1
         named = self.topic.begins(tokens.sentence, tokens[at].start)
         return at if (tokens[at].text in {"he", "she", "it", "they"} and verb_at(tokens, at + 1)) or named else 0
 
@@ -205,7 +222,8 @@ class Clauses:
                 return end
             if not tokens.is_(place, "comma"):
                 return place
-            if verb_at(tokens, place + 1) and not tokens.is_(place + 1, "past"):
+            verb = verb_at(tokens, place + 1)
+            if verb and (verb.text != verb.word or not tokens.is_(verb.end - 1, "past")):  # unlike ", also known as"
                 return place + 1
             close = self._closing_comma(place + 1)
             if close is None:
@@ -215,8 +233,9 @@ class Clauses:
                 at += 1
             if tokens.is_(at, "rel") and tokens[at].text in {"who", "which"}:
                 self._predicates(subject, at + 1, [], inside=True)
-            elif tokens.is_(at, "past"):
-                self._complement(subject, tokens[at].text.lower(), at + 1, passive=True, until=close)
+            elif tokens.is_(at, "past") or tokens[at].text.lower() in {"aka", "alias"}:
+                said = tokens[at].text.lower() if tokens.is_(at, "past") else "known as"
+                self._complement(subject, said, at + 1, passive=True, until=close)
             elif (
                 (phrase := noun_phrase(tokens, at))
                 and phrase.end <= close
@@ -224,7 +243,7 @@ class Clauses:
                 and (phrase.kind == "name" or " " in phrase.text)
             ):
                 self._being(subject, "is", at, until=close)
-            place = tokens.after_brackets(close + 1)
+            place = tokens.after_brackets(close + tokens.is_(close, "comma"))
             if verb_at(tokens, place):
                 return place
             place = close
@@ -241,6 +260,8 @@ class Clauses:
                 after = tokens.after_brackets(at + 1)
                 if verb_at(tokens, after) or tokens.is_(after, "rel", "adv"):
                     return at
+            if depth == 1 and tokens.is_(at, "open") and verb_at(tokens, tokens.after_brackets(at)):
+                return at  # "Bo Ray, also known as Ray (born 1900) was"
         return None
 
     def _brackets(self, subject: Subject, place: int) -> int:
@@ -271,7 +292,7 @@ class Clauses:
                 if verb.word in REPORTS or tokens[verb.end].text in {"that", "whether", "if"}:
                     return None
                 return self._boundary(verb.end)
-            if self._is_conditional(verb.end):
+            if self._is_conditional(verb) or tokens[verb.end].text == "that":
                 return self._boundary(verb.end)
             known = len(self.facts)
             if verb.kind == "is":
@@ -291,8 +312,12 @@ class Clauses:
             comma = tokens.is_(at, "comma")
             at += comma
             if tokens.is_(at, "and", "but") and verb_at(tokens, at + 1):
+                if verb.is_present and tokens[at + 1].text in _ALIKE:
+                    return at  # "is named in A or set B"
                 place = at + 1
             elif comma and not inside and tokens.is_(at, "past", "pres", "be") and verb_at(tokens, at):
+                if tokens[at + 1].text == "by" and verb.kind != "passive":
+                    return at  # "has a crew, led by Bo Ray"
                 place = at
             else:
                 return self._kinship(subject, end) if comma and verb.kind == "passive" else end
@@ -318,11 +343,13 @@ class Clauses:
             place += 1
         return place
 
-    def _is_conditional(self, place: int) -> bool:
-        for at in range(place, len(self.tokens)):
+    def _is_conditional(self, verb: Verb) -> bool:
+        """Return whether a clause holds only under a condition that follows its verb."""
+        conditions = {"if", "unless", "whether"} | ({"when", "whenever"} if verb.is_present else set())
+        for at in range(verb.end, len(self.tokens)):
             if self.tokens[at].text == ";":
                 return False
-            if self.tokens[at].text in {"if", "unless", "whether"}:
+            if self.tokens[at].text in conditions:
                 return True
         return False
 
@@ -368,8 +395,10 @@ class Clauses:
             ]
         about_topic = self.topic.title in subject.heads and not subject.noun
         noun = phrases[0].before or phrases[0].text
+        limited = self._is_limited(phrases, end)
         for one in phrases:
-            self.said.is_a(subject, text, one)
+            if not limited:
+                self.said.is_a(subject, text, one)
             if about_topic and self.first:
                 self.topic.defined(one.text)
         if phrases[-1].kind == "name" and not subject.noun and not phrases[-1].before:
@@ -381,6 +410,13 @@ class Clauses:
         if phrases[0].kind == "name":
             noun = phrases[0].text
         return self._more(subject, f"{text} {noun}".strip(), end, asides, until)
+
+    def _is_limited(self, phrases: Sequence[Phrase], end: int) -> bool:
+        """Return whether a noun says too little without the clause after it: "a tool that saves files"."""
+        only = phrases[0]
+        alone = len(phrases) == 1 and only.kind == "noun" and " " not in only.text and only.text.islower()
+        goes_on = self.tokens[end].text in {"that", "which", "where", "whose", "to"} or self.tokens.is_(end + 1, "rel")
+        return alone and goes_on and not PERSONS.search(only.text) and only.text not in _WORKS
 
     def _measures(self, subject: Subject, text: str, phrase: Phrase | None) -> int:
         """Read "312 metres (1,024 ft) long and 20 m wide"; return where it ends, or 0."""
@@ -506,6 +542,12 @@ class Clauses:
                 place += 1
                 continue
             at = place
+            if carried and objects and tokens.is_(at, "comma") and tokens.is_(at + 1, "and"):
+                more = noun_phrase(tokens, at + 2)
+                if more and more.kind == "name" and not verb_at(tokens, more.end):  # "won A for B, and C for D"
+                    self.said.acts_on(subject, relation, more)
+                    carried, base, place = more.text, more.text, more.end
+                    continue
             if (
                 tokens.is_(at, "comma")
                 and steps > 1
@@ -514,6 +556,8 @@ class Clauses:
                 and (read[1][0].kind in {"date", "name"} or tokens.is_(read[2], "comma"))
             ):
                 at += 1
+            if tokens[at].text == "as" and "as" in {tokens[further].text for further in range(at + 2, at + 6)}:
+                break  # "as few rows as possible"
             if tokens.is_(at, "prep") and not (tokens[at].text == "as" and tokens[at + 1].text == "well"):
                 read = prepositional(tokens, at)
                 if not read or tokens[at].text in {"like", "unlike", "despite", "without", "than"}:

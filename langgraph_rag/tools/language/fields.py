@@ -9,6 +9,7 @@ _NO_FIELDS = frozenset(
     "chapter appendix example examples note notes section figure table see usage syntax warning tip hint "
     "important caution todo where page part for false true none yes no syntax".split()
 )
+_NO_LABEL = re.compile(r"(?:For|It|This|These|They|There|In|If|See|I\.e|E\.g)\b")
 _NAMED = re.compile(r"[^\W\d_a-z]|\w-\w|\d")  # a name of its own
 _LABELLED = re.compile(rf"({UPPER}[^:;.!?]{{0,60}}): (\w[^:;.!?]{{0,40}}): ([^:;!?]{{1,80}}[^:;.!?])")
 _FIELD = re.compile(rf"(?P<name>{UPPER}[^:;.!?]{{0,40}}): (?P<value>[^:;!?]{{1,80}}[^:;.!?])")
@@ -36,7 +37,7 @@ def fields_of(line: str) -> list[tuple[str, str]]:
 def field_facts(topic: str, fields: list[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     """Read a single field as a fact about the topic; the value of the first of several is the subject of the others."""
     subject = topic if len(fields) == 1 else fields[0][1]
-    if len(subject.split()) > 8 and subject != topic:
+    if subject != topic and (len(subject.split()) > 8 or _NO_LABEL.match(subject)):
         return
     for name, value in fields:
         plain = len(fields) > 1 or (

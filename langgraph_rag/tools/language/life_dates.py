@@ -1,13 +1,17 @@
 """Reads dates and places of birth and death from the parentheses after a name: `(Kell, 3 May 1900 – 1971)`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from langgraph_rag.tools.language.spans import DATE, spot
+from langgraph_rag.tools.language.spans import DATE, Span, spot
 
-_LIFE_DATES = re.compile(r"\(([^()]*\d{4}[^()]*)\)")
+_LIFE_DATES = re.compile(r"\(((?:[^()]|\([^()]*\))*\d{4}(?:[^()]|\([^()]*\))*)\)")
+_NESTED = re.compile(r"\s*\([^()]*\)")
 _DASH = re.compile(r"\s*[–—]\s*|(?:\s+|(?<=\d))-(?=[\s\d])\s*")
+_RANGE = re.compile(r"\d[–-]$")
+_SPACED = re.compile(r"\s+[–—-]\s+")
 _BORN, _DIED = re.compile(r"\bborn\b|\bb\."), re.compile(r"\bdied\b|\bdead\b|\bd\.")
+_LIVED = re.compile(rf"{_BORN.pattern}|{_DIED.pattern}|{_DASH.pattern}")
 _THEN_DIED = re.compile(r"(?:\s*[,;–—-])?\s+(?=died\b|dead\b|d\.)")
 _TWO_DATES = re.compile(
     rf"\s*{DATE.pattern.replace('(?P<mark>', '(').replace('(?P=mark)', '[/.]')}\s+{DATE.pattern}\s*"
@@ -25,8 +29,10 @@ def life_dates(brackets: str) -> Iterator[tuple[str, str]]:
     match = _LIFE_DATES.match(brackets[:250])
     if not match:
         return
-    inside = _OTHER_TIMES.split(match[1], maxsplit=1)[0]
-    lived, died = _THEN_DIED.split(inside, maxsplit=1), _DASH.split(inside, maxsplit=1)
+    inside = _OTHER_TIMES.split(_NESTED.sub("", match[1]), maxsplit=1)[0]
+    told = [part for part in inside.split(";") if DATE.search(part) and _LIVED.search(part)]
+    inside = max(told or [inside], key=lambda part: len(DATE.findall(part)))
+    lived, died = _THEN_DIED.split(inside, maxsplit=1), _dash_of(inside).split(inside, maxsplit=1)
     if len(lived) == 2 and (_BORN.search(lived[0]) or DATE.search(lived[0])):
         events = [("born", lived[0]), ("died", lived[1])]
     elif len(died) == 2 and _is_birth(died[0]) and DATE.search(died[1]):
@@ -40,11 +46,27 @@ def life_dates(brackets: str) -> Iterator[tuple[str, str]]:
     else:
         return
     for event, text in events:
-        dates = [span.start for span in spot(text) if span.kind == "date"]
-        for span in spot(text):
-            named = dates and span.kind == "name" and 0 < span.start < dates[0]  # "born John Smith, 3 May 1900"
-            if span.kind != "number" and not named:
-                yield f"{event} {'on' if span.kind == 'date' else 'in'}", span.text
+        dates = [span for span in spot(text) if span.kind == "date" and not _RANGE.search(text[: span.start])]
+        names = [span for span in spot(text) if span.kind == "name"]
+        for date in dates:
+            yield f"{event} on", date.text
+        places = [name for name in names if not (dates and 0 < name.start < dates[0].start)]  # no "born Jon Ray, 1900"
+        if places and places[0].text[0].isupper():
+            yield f"{event} in", whole_place(places, text)
+
+
+def whole_place(names: Sequence[Span], text: str) -> str:
+    """Return the first of some names with those that it lies in: `Ost, Norland`."""
+    end = names[0].end
+    for name in names[1:]:
+        if text[end : name.start] == ", ":
+            end = name.end
+    return text[names[0].start : end]
+
+
+def _dash_of(inside: str) -> re.Pattern[str]:
+    """Return what parts birth and death: the dash with spaces, if there is one, unlike in `1–9 May 1900 – 1971`."""
+    return _SPACED if _SPACED.search(inside) else _DASH
 
 
 def _is_birth(half: str) -> bool:

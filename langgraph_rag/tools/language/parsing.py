@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from langgraph_rag.tools.language.spans import DATE, spot
-from langgraph_rag.tools.language.topics import topic_of
+from langgraph_rag.tools.language.topics import loosely, topic_of
 
 Kind = Literal["", "name", "code", "date", "number"]
 
@@ -251,7 +251,7 @@ def is_identifier(text: str) -> bool:
 def _pieces_of(nlp: Any, title: str, sentences: Sequence[str]) -> list[ParsedPiece]:
     topic = topic_of(title)
     named = topic[:1].isupper() or (topic[:1].isdigit() and not topic.isdigit()) or is_identifier(topic)
-    known = re.compile(rf"(?<!\w){_loosely(topic)}(?!\w)") if named else None
+    known = re.compile(rf"(?<!\w){loosely(topic)}(?!\w)") if named else None
     found, count = [], 0
     for position, sentence in enumerate(sentences):
         for text, aside, cuts in _apart(sentence):
@@ -260,10 +260,6 @@ def _pieces_of(nlp: Any, title: str, sentences: Sequence[str]) -> list[ParsedPie
                 count += len(words)
                 found.append(ParsedPiece(Piece(position, text, aside), words))
     return found
-
-
-def _loosely(name: str) -> str:
-    return re.escape(name).replace(r"\-", r"-\s?").replace("'", "['’]")
 
 
 def _words(

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from langgraph_rag.tools.language.tokens import Tokens
-from langgraph_rag.tools.language.word_classes import ARTICLES
+from langgraph_rag.tools.language.word_classes import ARTICLES, PERSONS
 
 KINDS = frozenset(  # of things that are called by a name or an identifier before the word
     "setting option command method class function attribute variable parameter argument file module directive "
@@ -22,6 +22,7 @@ ADJECTIVE = re.compile(
     r"(?:[a-z]{2}(?:ic|al|ish|ese|ive|ous|ful|less|ible|able|ary|ant|ern)|(?:^|-)(?:public|private|small|large|free|open|short|long|old|new|young"
     r"|independent|non-\w+|black|white|red|blue|green|dark|light|low|high|early|late|single|multi-\w+))$"
 )
+_COMMON_ACRONYM = re.compile(r"[A-Z]{2,4}s?")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _ONWARD = frozenset("higher later newer above earlier older lower below others more".split())
 _GOES_ON = frozenset({"word", "num", "name", "gen", "det", "poss"})
@@ -56,7 +57,7 @@ class Phrase:
         return self.determiner in {"his", "her", "its", "their", "whose", "my", "our", "your"}
 
 
-def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | None:
+def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | None:  # noqa: C901
     """Read the noun phrase that begins at a token; if it acts, a verb may follow directly."""
     place, determiner = start, ""
     if (
@@ -75,6 +76,8 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         place += 1
     begin = place
     end = _core(tokens, place, acts=acts, determined=bool(determiner))
+    if determiner and (last := _last_of_adjectives(tokens, end)):
+        end = _core(tokens, last, acts=acts, determined=True)
     end += end == begin and tokens.is_(begin, "date")
     if end == begin:
         if determiner in {"this", "these", "that", "those", "all", "some", "many", "most", "both", "several", "any"}:
@@ -92,6 +95,9 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         numbered = end - 1 > begin and _ORDINAL.fullmatch(tokens[end - 2].text) is not None  # "21st Ost Regiment"
         name = tokens.text(end - 2, end) if numbered else last.text
         before = tokens.text(begin, end - 1 - numbered)
+        if before.islower() and _COMMON_ACRONYM.fullmatch(name) and not PERSONS.search(before):
+            whole = tokens.text(begin, end)  # "pay TV"
+            return Phrase(start, end, "noun", whole, name.lower(), determiner, None, genitive, whole, cut)
         return Phrase(start, end, "name", name, name, determiner, None, genitive, before, cut)
     if end == begin + 1 and first.tag == "date":
         return Phrase(start, end, "date", first.text, first.text, determiner)
@@ -106,6 +112,16 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         whole, cut = end + 2, False  # "400 crowns a month"
     text = tokens.text(begin, whole)
     return Phrase(start, whole, kind, text, head, determiner, of, genitive, tokens.text(begin, end), cut)
+
+
+def _last_of_adjectives(tokens: Tokens, end: int) -> int:
+    """Return the place after "and" in "a school for early learning, primary and secondary teaching", or 0."""
+    at = end + 1
+    while tokens.is_(at - 1, "comma") and tokens.is_(at, "word") and ADJECTIVE.search(tokens[at].text):
+        if tokens.is_(at + 1, "and"):
+            return at + 2 if tokens.is_(at + 2, "word") and ADJECTIVE.search(tokens[at + 2].text) else 0
+        at += 2
+    return 0
 
 
 def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
@@ -161,7 +177,7 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
             continue
         while place > begin and (
             tokens.is_(place - 1, "adv", "past", "and", "gen", "comma")
-            or (place > begin + 1 and tokens.is_(place - 1, "ing"))
+            or (place > begin + 1 and tokens.is_(place - 1, "ing") and not _is_described(tokens, place - 1))
         ):
             place -= 1
         return place
@@ -171,12 +187,19 @@ def _is_noun(tokens: Tokens, place: int, begin: int, *, determined: bool, acts: 
     """Return whether a word in -ing is part of a noun phrase: "the leading role", not "a dog originating in Ost"."""
     following = tokens[place + 1].tag
     if place > begin:
-        return following in {"word", "pres"}
+        ends = following in _ENDS_NOUN and (following != "prep" or "-" in tokens[place - 1].text)
+        return following in {"word", "pres"} or (ends and _is_described(tokens, place))
     return (
         determined
         and following in _ENDS_NOUN | {"word", "pres", "name", "date", "num"}
         or (following == "word" and not acts)
     )
+
+
+def _is_described(tokens: Tokens, place: int) -> bool:
+    """Return whether an adjective stands before a word: "case-insensitive matching"."""
+    before = tokens[place - 1]
+    return before.tag == "word" and (ADJECTIVE.search(before.text) is not None or "-" in before.text)
 
 
 def _joins_adjectives(tokens: Tokens, place: int, begin: int) -> bool:
@@ -198,14 +221,14 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
     """
     found, place, anded = [first], first.end, False
     while True:
-        at = place
+        at = tokens.after_brackets(place)
         comma = tokens.is_(at, "comma")
         at += comma
         conjunction = tokens.is_(at, "and") or tokens[at].text.lower() == "as" and tokens[at + 1].text == "well"
         if tokens[at].text.lower() == "as" and conjunction:
             at += 2
         at += conjunction
-        if at == place or tokens.is_(at, "pres", "past", "ing") or (anded and comma):
+        if not (comma or conjunction) or tokens.is_(at, "pres", "past", "ing") or (anded and comma):
             break
         following = noun_phrase(tokens, at)
         if following and following.text.lower() in _ONWARD and conjunction:
@@ -214,8 +237,14 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
             break
         if not following or following.kind == "pronoun" or not _alike(found[-1], following):
             break
+        if preposition and comma and conjunction and not anded and len(found) == 1:
+            break  # "for A, and the B" is more of what stands before "for"
         if found[-1].kind == "noun" and following.kind == "name" and not conjunction:
             break  # "a brother, Dave"
+        if _share_name(found[-1], following):
+            before = f"{found[-1].text} and {following.before}"
+            found[-1] = replace(following, start=found[-1].start, before=before)
+            return found, following.end
         mixed = found[-1].kind != following.kind and following.kind != "name"
         if mixed and (preposition or not following.determiner):
             break  # "for Hellyeah and former drummer of"
@@ -228,9 +257,15 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
     if not anded and len(found) > 1:
         if {one.kind for one in found} != {"name"} or any(one.determiner for one in found[1:]):
             return [first], first.end
-        named = found[:2] if preposition in {"in", "at", "near", "from", "of", "to", "outside", "on"} else found
+        named = found[:3] if preposition in {"in", "at", "near", "from", "of", "to", "outside", "on"} else found
         return [replace(first, text=", ".join(one.text for one in named), end=place)], place
     return _merged(tokens, found), place
+
+
+def _share_name(role: Phrase, named: Phrase) -> bool:
+    """Return whether two roles are those of one name: "photographer and screenwriter Ida Vint"."""
+    alone = role.kind == "noun" and " " not in role.text and not role.determiner and PERSONS.search(role.text)
+    return bool(alone) and named.kind == "name" and named.before.islower() and not named.determiner
 
 
 def _alike(one: Phrase, other: Phrase) -> bool:

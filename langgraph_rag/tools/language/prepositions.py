@@ -5,6 +5,7 @@ from dataclasses import replace
 from langgraph_rag.tools.language.phrases import Phrase, joined, noun_phrase
 from langgraph_rag.tools.language.tokens import Tokens
 from langgraph_rag.tools.language.verbs import verb_at
+from langgraph_rag.tools.language.word_classes import PERSONS
 
 Aside = tuple[str, Phrase]
 
@@ -13,13 +14,22 @@ def prepositional(tokens: Tokens, place: int) -> tuple[str, list[Phrase], int] |
     """Read a preposition with its phrases, unless a clause follows it: "after the mill burned"."""
     preposition = tokens[place].text.lower()
     phrase = noun_phrase(tokens, place + 1)
-    if not phrase or (preposition == "to" and phrase.kind == "noun" and tokens.is_(place + 1, "word")):
-        return None  # "to" before a verb
+    if not phrase:
+        return None
+    acts = phrase.kind == "noun" and tokens.is_(place + 1, "word") and not PERSONS.search(tokens[place + 1].text)
+    if preposition == "to" and acts:
+        return None  # before a verb
     other = noun_phrase(tokens, phrase.end + 1) if tokens[phrase.end].text in {"to", "until", "till", "and"} else None
     if preposition in {"from", "between"} and other and {phrase.kind, other.kind} <= {"date", "number"}:
         text = tokens.text(phrase.start, other.end)
         return preposition, [replace(phrase, text=text, end=other.end)], other.end
+    if phrase.of and phrase.of.kind == "name":  # "in the east of Ost, Norland"
+        whole, end = joined(tokens, phrase.of, "of")
+        if len(whole) == 1 and end > phrase.end:
+            phrase = replace(phrase, of=whole[0], text=tokens.text(phrase.end - 1, end), end=end)
     phrases, end = joined(tokens, phrase, preposition)
+    if preposition == "between" and len(phrases) > 1:
+        phrases = [replace(phrase, text=tokens.text(phrase.start, end), before="", end=end)]
     if preposition in {"after", "before", "until", "till", "since", "as", "like", "than"} and verb_at(tokens, end):
         return None
     if phrase.kind == "pronoun" and preposition not in {"of"} and verb_at(tokens, end):

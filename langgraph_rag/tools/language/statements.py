@@ -12,6 +12,7 @@ from langgraph_rag.tools.language.tokens import Tokens
 _MAKES = frozenset(
     "composed wrote directed produced designed built painted edited scored performed published restored opened".split()
 )
+_SOME = frozenset("number variety range couple lot series".split())
 _NATION = re.compile(r"[^\W\d_a-z]\w+(?:[ai]n|ish|ese|[a-z]ch|i|ek|ic|sh|ss|[a-z]lander)")
 HOLLOW = frozenset(  # nouns that say nothing of themselves
     "one way part time number variety place role fact case example kind type sort form member set series thing "
@@ -35,16 +36,19 @@ class Subject:
     noun: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Statements:
     """The facts of one sentence that were stated so far."""
 
     tokens: Tokens
     topic: Topic
     facts: list[Fact] = field(default_factory=list)
+    mode: str = ""  # "by default", where the clause says so
 
     def say(self, subject: Subject, relation: str, phrase: Phrase) -> None:  # noqa: C901
         """State a fact if its end has content of its own."""
+        if phrase.of and phrase.kind == "noun" and phrase.before in _SOME and phrase.of.kind == "noun":
+            phrase = phrase.of  # "a number of variables"
         words = phrase.text.split()
         if not words or len(words) > _LONGEST_END or phrase.kind == "pronoun" or phrase.cut:
             return
@@ -94,7 +98,7 @@ class Statements:
             and not relation.startswith(("default", "means", "equals"))
         ):
             return
-        whole = " ".join(f"{subject.noun} {relation}".split())
+        whole = " ".join(f"{self.mode} {subject.noun} {relation}".split())
         told = f"{whole} {phrase.before}"
         described = phrase.kind == "name" and phrase.before and not phrase.genitive
         if described and not phrase.owned and len(told.split()) <= _LONGEST_RELATION and phrase.before.islower():
@@ -164,7 +168,9 @@ class Statements:
             if role in {"Minister", "Secretary"} and " of " in of:
                 role, of = phrase.text.rsplit(" of ", 1)
             if of and role.split()[0] in ROLES and (set(role.split()) <= ROLES or " of " in role):
-                self.say(subject, f"{text} {role} of", replace(phrase, text=of))
+                self.say(
+                    subject, " ".join(f"{text} {phrase.before} {role} of".split()), replace(phrase, text=of, before="")
+                )
                 return
             self.say(subject, text, phrase)
             return

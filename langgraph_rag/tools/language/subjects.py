@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from functools import cache
 
 from langgraph_rag.normal_forms import normalise
+from langgraph_rag.tools.language.life_dates import life_dates
 from langgraph_rag.tools.language.spans import spot
 from langgraph_rag.tools.language.stop_words import stop_words
-from langgraph_rag.tools.language.topics import topic_of
+from langgraph_rag.tools.language.topics import loosely, topic_of
+from langgraph_rag.tools.language.word_classes import PERSONS
 
 _LETTERS = [chr(code) for code in range(0x3000)]  # of all scripts that have capitals
 UPPER = f"[{''.join(filter(str.isupper, _LETTERS))}]"
@@ -32,19 +34,18 @@ _EVENT = re.compile(
 )
 _IS_A = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;()]+)")
 _NOUN_END = re.compile(r",|\s(?:and|of|in|from|for|at|by|on|who|which|that|with|to|known|born|based|best|active)\b")
-_LIVES = re.compile(
-    r"(?:er|or|ist|ian|man|woman|ess|ant|ic|ee|ete|ef|king|queen|duke|earl|count|baron|prince|bishop|pope|saint|poet|judge"
-    r"|pilot|spy|monk|nun|priest|clerk|wife|husband|son|daughter|child|noble|general|captain|host|star|hero|model"
-    r"|rabbi|sheriff|agent|coach|magnate|sultan|scholar|youth|girl|boy|person|personality|character|figure|graduate)s?$"
-)
 _WORD = re.compile(r"\w+")
 _MOST = 0.6  # share of the words of a name, of what is no person, that a short form of it has
 _SURELY = 2  # times as often as the other, before a pronoun is taken for that of the topic
 _GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
-_LIVED = re.compile(
-    r"[^()]{0,60}?\([^()]{0,200}(?:\bborn\b|\bb\.|\bdied\b|\bd\.|née|\d{4}[^()]{0,80}[–—-][^()]{0,80}\d{4})"
-)
+_BEFORE_LIFE = re.compile(r"[^()]{0,60}?(?=\()")
+_GENERATIONS = frozenset("ii iii iv jr sr".split())
+_COURTESY = frozenset("sir lord lady dame mr mrs miss ms dr prof professor".split())
 _DEFINED = re.compile(r"\W*(?:\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
+_OTHER_NAME = (
+    r"(?P<other>[^,;()]{2,80}?),? (?:[a-z]+ ){0,4}(?:known|called|titled|released|published|marketed|named|aired)"
+    r" (?:in [^,;()]{2,40} )?(?:just |simply )?as "
+)
 _ALIAS = re.compile(
     r"(?:[^\w()]*\([^()]*\))*(?:,?\s+(?:also|better|best|more|popularly|commonly|widely|professionally|formerly|who|is|was|and"
     r"|now|often|simply|known|credited|writing|performed|under|by|\(|his|her|the))*,?\s*\(?\b(?:alias|known|called|nicknamed"
@@ -64,6 +65,9 @@ class Topic:
         self.title, self.short = title.strip(), topic_of(title) if not title.startswith("List of ") else ""
         qualifier = title.strip().removeprefix(self.short).strip(" ()").split(",")[0]
         last = self.short.split()[-1:] if len(self.short.split()) > 1 else []
+        form = loosely(self.short)
+        self._form = re.compile(rf"(?:The |the |A )?{form}(?!\w)", re.IGNORECASE)
+        self._other = re.compile(rf"{_OTHER_NAME}[\"“]?{form}(?!\w)[\"”]?(?=[\s,(])")
         self.named = {word.lower() for word in last if word.isalpha()}  # "the mill" is the Halden Mill
         self.nouns = {word for word in qualifier.split()[-1:] if word.islower()} | self.named
         words = self.short.split()
@@ -80,7 +84,7 @@ class Topic:
                 counts[_PERSON[word]] += 1
         (less, _), (more, gender) = sorted([(counts["he"], "he"), (counts["she"], "she")])
         self.is_person = self._may_live(sentences[0] if sentences else "") and more > 0
-        self.is_person = self.is_person or bool(sentences and _LIVED.match(sentences[0]))
+        self.is_person = self.is_person or bool(sentences and _is_dated(sentences[0]))
         self.pronoun = gender if more and more >= _SURELY * less else ""
 
     def _may_live(self, opening: str) -> bool:
@@ -93,7 +97,7 @@ class Topic:
             return False
         defined = _IS_A.search(opening)
         noun = _NOUN_END.split(defined[1])[0].split()[-1:] if defined else []
-        return not noun or _LIVES.search(noun[0]) is not None
+        return not noun or PERSONS.search(noun[0].lower()) is not None
 
     def is_named(self, name: str) -> bool:
         """Return whether a name is the topic's, or another form of it."""
@@ -105,14 +109,13 @@ class Topic:
 
     def begins(self, sentence: str, start: int = 0) -> int:
         """Return where the topic's name ends in a sentence, if it begins there; 0 if it does not."""
-        for article in ("", "The ", "the ", "A "):
-            begin = start + len(article)
-            end = begin + len(self.short)
-            if not self.short or not sentence.startswith(article, start) or sentence[end : end + 1].isalnum():
-                continue
-            if sentence[begin:end].casefold() == self.short.casefold():
-                return end
-        return 0
+        found = self._form.match(sentence, start) if self.short else None
+        return found.end() if found else 0
+
+    def introduced(self, sentence: str) -> tuple[str, int] | None:
+        """Return the other name in "Die Flut, released as Nine Tides", with where the topic's name ends."""
+        found = self._other.match(sentence) if self.short else None
+        return (found["other"], found.end()) if found else None
 
     def subject(self, name: str) -> str:
         """Return the name to store for a name that is a subject."""
@@ -188,6 +191,8 @@ def _is_introduced(topic: str, end: int, sentence: str) -> bool:
         if span.start >= end and span.kind == "name" and not sentence[end : span.start].strip():
             end = span.end
     words, named = content_words(topic), content_words(sentence[:end])
+    if named[-1:] and named[-1] in _GENERATIONS and words[-1:] != named[-1:]:
+        named.pop()  # "Bo Ray III" is introduced as Bo Ray
     alias, gloss = _ALIAS.match(sentence, end), _GLOSS.match(sentence, end)
     if alias and set(words) & set(content_words(alias["name"])):
         return True
@@ -197,9 +202,15 @@ def _is_introduced(topic: str, end: int, sentence: str) -> bool:
         return False
     whole = words[-1:] == named[-1:] and (words[:1] == named[:1] or set(words) <= set(named))
     longer = len(words) > 1 and words == named[: len(words)]  # "Senn Brewery Ltd is a brewery"
-    return bool(_LIVED.match(sentence, end) and set(words) & set(named)) or (
+    return bool(_is_dated(sentence, end) and set(words) & set(named)) or (
         (whole or longer) and _DEFINED.match(sentence, end) is not None
     )
+
+
+def _is_dated(sentence: str, start: int = 0) -> bool:
+    """Return whether dates of a life follow a name in brackets."""
+    found = _BEFORE_LIFE.match(sentence, start)
+    return found is not None and any(life_dates(sentence[found.end() :]))
 
 
 def same_name(known: str, name: str) -> bool:
@@ -208,6 +219,8 @@ def same_name(known: str, name: str) -> bool:
     A longer name with another beginning or end is a different one: "Emil Kell Street", "New Ost".
     """
     words, others = content_words(known), content_words(name)
+    if len(others) > 1 and others[0] in _COURTESY:
+        others = others[1:]
     longer = set(words) <= set(others) and words[:1] == others[:1] and words[-1:] == others[-1:]
     return bool(words and others) and (longer or set(others) <= set(words))
 

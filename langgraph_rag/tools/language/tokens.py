@@ -31,6 +31,8 @@ _OF_BODIES = re.compile(
     r"(?:.* )?(?:Academy|Ministry|Minister|Department|Secretary|Institute|School|College|University|Museum|Society"
     r"|Board|Bureau|Council|Cent(?:er|re)|Journal|Committee|Office) (?:of|for) "
 )
+_AWARD = re.compile(r"(?:Award|Prize|Medal|Oscar|Emmy|Grammy|Globe)s?$")
+_FOR_WHAT = re.compile(r"(?:Best|Outstanding|Excellence|Lifetime|Most|Achievement)\b")
 _SHORTENED = re.compile(r"(?:They|You|We|I|He|She|It|That|There|What|Who|Here|Let)['’](?:re|s|ve|ll|d|m)")
 _QUOTES = frozenset('"“”«»‘`*_')
 
@@ -75,6 +77,10 @@ class Tokens:
     def is_(self, place: int, *tags: str) -> bool:
         """Return whether a token has one of some classes."""
         return self[place].tag in tags
+
+    def place_of(self, position: int) -> int:
+        """Return the place of the first token from a position of the sentence on."""
+        return next((place for place, token in enumerate(self._tokens) if token.start >= position), len(self))
 
     def after_brackets(self, place: int) -> int:
         """Return the place after the brackets that begin at a place, if any do."""
@@ -132,6 +138,8 @@ def _rank_end(tokens: list[Token], place: int, name: Token) -> int:
         at += at + 1 < len(tokens) and _RANK.fullmatch(tokens[at].text) is not None
         return at if tokens[at].tag == "name" and _OF_RANK.match(tokens[at].text) else 0
     other = tokens[place + 1]
+    if tokens[place].text == "for" and _AWARD.search(name.text) and other.tag == "name":
+        return place + 1 if _FOR_WHAT.match(other.text) else 0
     joins = tokens[place].text in {"and", "&"} and other.tag == "name" and " " not in other.text
     return place + 1 if joins and _OF_BODIES.match(name.text) else 0
 

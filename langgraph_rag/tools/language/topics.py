@@ -42,6 +42,11 @@ def topic_of(title: str) -> str:
     return re.sub(r"\s*\([^()]*\)\s*$", "", title).strip() or title.strip()
 
 
+def loosely(name: str) -> str:
+    """Return a regex of a name as texts write it, also `Jon- ah` for `Jon-ah`."""
+    return re.escape(name).replace(r"\-", r"-\s?").replace("'", "['’]")
+
+
 def opening_of(text: str) -> str:
     """Return the opening of a text as its title: a first line of its own, or else its subject; empty if it has neither.
 

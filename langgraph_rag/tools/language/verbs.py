@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from langgraph_rag.tools.language.phrases import noun_phrase
 from langgraph_rag.tools.language.tokens import Tokens
-from langgraph_rag.tools.language.word_classes import PARTICLES
+from langgraph_rag.tools.language.word_classes import PARTICLES, PERSONS, tag_of
 
 _SKIPPED = frozenset(
     "nearly about almost approximately also then subsequently eventually later thereafter therefore thus hence "
@@ -34,6 +34,12 @@ class Verb:
     word: str
     states: bool
 
+    @property
+    def is_present(self) -> bool:
+        """Return whether it tells what is so now, which what goes before or after it may limit."""
+        first = self.text.split(" ", 1)[0]
+        return first in {"is", "are"} or (first == self.word and tag_of(first) in {"pres", "have"})
+
 
 def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
     """Return the verb group that begins at a place."""
@@ -54,6 +60,8 @@ def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
             words.append(text)
         place += 1
     tag, word = tokens[place].tag, tokens[place].text.lower()
+    if place and tag in {"past", "pres"} and tokens[place].text[0].isupper() and not tokens.is_(place - 1, "stop"):
+        return None  # "SET_NULL Set the key"
     if tag == "past" and not (kind == "is" and tokens.is_(place + 1, "word") and word not in TWO_OBJECTS):
         kind = "passive" if kind == "is" else "is" if word in _BECOMES else "active"
         words.append(word)
@@ -104,6 +112,7 @@ def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
         tokens[place].text == "to"
         and not tokens.is_(place + 1, "name", "det", "date", "poss", "num", "pron")
         and not tokens.is_(place + 2, "name")
+        and not PERSONS.search(tokens[place + 1].text)
     ):
         states = states and kind == "passive" and False
     return Verb(place, " ".join(words), kind, word, states)

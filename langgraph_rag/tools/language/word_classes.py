@@ -90,6 +90,7 @@ PRESENT = frozenset(
     "marks ranges".split()
 )
 """Verbs in the third person; many of the forms mean nothing, and those that are mostly nouns are not among them."""
+_BASES = frozenset(form for stem in _STEMS for form in (stem, f"{stem}e", f"{stem}y", stem.removesuffix("s")))
 NOT_ACTING = frozenset(  # though they end in -ing
     "recording engineering racing opening building beginning mining handling publishing programming mapping "
     "editing string encoding anything something nothing everything filtering timing plotting scaling splitting "
@@ -99,7 +100,18 @@ NOT_ACTING = frozenset(  # though they end in -ing
     "hearing ranking rating reading ruling spelling standing warning escaping quoting logging caching rendering "
     "routing testing debugging clustering indexing formatting parsing".split()
 )
+PERSONS = re.compile(
+    r"(?:er|or|ist|ian|man|woman|ess|ant|ic|ee|ete|ef|king|queen|duke|earl|count|baron|prince|bishop|pope|saint|poet|judge"
+    r"|pilot|spy|monk|nun|priest|clerk|wife|husband|son|daughter|child|noble|general|captain|host|star|hero|model"
+    r"|rabbi|sheriff|agent|coach|magnate|sultan|scholar|youth|girl|boy|person|personality|character|figure|graduate)s?$"
+)
+"""The ends of nouns that mean people."""
 PARTICLES = frozenset("up out off down over back away together apart forward".split())
+
+
+def is_base(word: str) -> bool:
+    """Return whether a word in lower case may be a command: "use", "set", "apply"."""
+    return word in _BASES
 
 
 def tag_of(word: str) -> str:
