@@ -156,7 +156,12 @@ def test_the_subject_is_the_sentences_own_or_the_topic_where_something_refers_to
         (
             "Orla Vint",
             "The daughter of a smith, Orla Vint won the Ost Prize. Designed by Bo Ray, the Ost Mill was sold in 1920.",
-            ["Orla Vint | is daughter of | smith", "Orla Vint | won | Ost Prize", "Ost Mill | designed by | Bo Ray", "Ost Mill | was sold in | 1920"],
+            [
+                "Orla Vint | is daughter of | smith",
+                "Orla Vint | won | Ost Prize",
+                "Ost Mill | designed by | Bo Ray",
+                "Ost Mill | was sold in | 1920",
+            ],
         ),
     ],
 )
@@ -212,7 +217,11 @@ def test_what_belongs_to_a_name_is_told_of_that_name(title: str, text: str, fact
         (
             "Nine Tides",
             "Tides of Nine, also known as Nine Tides, is a 44-gun frigate. It was designed by engineer Bo Ray.",
-            ["Nine Tides | known as | Tides of Nine", "Nine Tides | is | 44-gun frigate", "Nine Tides | was designed by engineer | Bo Ray"],
+            [
+                "Nine Tides | known as | Tides of Nine",
+                "Nine Tides | is | 44-gun frigate",
+                "Nine Tides | was designed by engineer | Bo Ray",
+            ],
         ),
         (
             "Hugh Roe",

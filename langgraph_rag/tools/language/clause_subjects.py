@@ -11,6 +11,7 @@ from langgraph_rag.tools.language.verbs import verb_at
 from langgraph_rag.tools.language.word_classes import NOUNS, is_base, tag_of
 
 _COMMON = re.compile(r".*(?:s|ing|tion|sion|ity|ment|ness|ism|ship|ence|ance|ure|age|ency|ancy|phy|logy)")
+_VALUES = frozenset({"True", "False", "None", "Null"})
 _TOWNS = frozenset(  # whose name follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
 )
@@ -24,6 +25,7 @@ class Subjects:
     topic: Topic
     facts: list[Fact]
     first: bool
+    item: bool = False  # whether the sentence is an item of a list, which need not begin with a capital
     unlike: bool = False  # whether it is about a relative that no pronoun for the topic can mean
 
     def read(self, place: int, *, later: bool) -> tuple[Subject, int] | None:  # noqa: C901
@@ -36,6 +38,9 @@ class Subjects:
             topic.meant = True
             self.facts.append((topic.title, "known as", found[0].strip('"“” ')))
             return Subject((topic.title,)), tokens.place_of(found[1])
+        if place == 0 and topic.is_identifier and tokens.is_(0, "pres") and tokens[1].text != "of":
+            topic.meant = True
+            return Subject((topic.title,)), 0  # "returns the number of rows" about `count()`
         word = tokens[place].text.lower()
         if tokens.is_(place, "pron"):
             name = topic.of_pronoun(word)
@@ -72,7 +77,9 @@ class Subjects:
             phrases, end = joined(tokens, phrase)
             if end != phrase.end and not verb_at(tokens, tokens.after_brackets(end)):
                 phrases, end = [phrase], phrase.end
-            if any(one.kind != "name" or one.cut for one in phrases) or phrase.determiner in {
+            if any(
+                one.kind != "name" or one.cut or one.text.endswith(" If") for one in phrases
+            ) or phrase.determiner in {
                 "this",
                 "any",
                 "each",
@@ -87,15 +94,29 @@ class Subjects:
                 return Subject((name,)), end  # "Film is directed by"
             heads = tuple(self._named(one, later=later) for one in phrases)
             return Subject(heads), end
-        return self._described(phrase)
+        return (Subject((phrase.text,)), phrase.end) if self._is_uncapped(phrase) else self._described(phrase)
+
+    def _is_uncapped(self, phrase: Phrase) -> bool:
+        """Return whether a phrase is a name without a capital: `numpy` or `القاهرة` at the beginning of a sentence."""
+        word, verb = phrase.text, verb_at(self.tokens, phrase.end)
+        if phrase.determiner or phrase.of or phrase.cut or not verb or not word[0].isalpha():
+            return False
+        if not any(letter.islower() or letter.isupper() for letter in word):
+            return True
+        begins = self.tokens[phrase.start - 1].text == "." or (phrase.start == 0 and not self.item)
+        common = tag_of(word) != "word" or word in NOUNS | HOLLOW or is_base(word) or _COMMON.fullmatch(word)
+        singular = verb.text.split(" ", 1)[0] not in {"are", "were", "have"}
+        return begins and phrase.end == phrase.start + 1 and word.islower() and not common and singular
 
     def _is_common(self, word: str) -> bool:
         """Return whether a word may have its capital only as the first of a sentence: "Positional parameters"."""
         small, topic = word.lower(), self.topic
+        if is_base(small) and not topic.is_named(word):
+            return True  # "Use", "Set"
         plain = word.replace("-", "")
         if not (plain.isalpha() and plain[1:].islower()) or word in topic.names or topic.is_named(word):
             return word.startswith(("I.e", "E.g"))
-        told = tag_of(small) != "word" or small in NOUNS or is_base(small) or plain != word
+        told = word in _VALUES or tag_of(small) != "word" or small in NOUNS or plain != word
         return told or small in topic.words or _COMMON.fullmatch(small) is not None
 
     def _named(self, phrase: Phrase, *, later: bool) -> str:
@@ -214,6 +235,6 @@ class Subjects:
         one = not phrase.head.endswith("s") or phrase.head.rstrip("s") in KINDS  # or "PO files"
         return (
             (Subject((whole,)), phrase.end)
-            if phrase.determiner in {"the", ""} and len(whole.split()) <= 5 and one
+            if phrase.determiner in {"the", ""} and len(whole.split()) <= 4 and one
             else None
         )

@@ -13,14 +13,14 @@ from langgraph_rag.tools.language.prepositions import Aside, distance, opening, 
 from langgraph_rag.tools.language.statements import Fact, Statements, Subject
 from langgraph_rag.tools.language.subjects import Topic
 from langgraph_rag.tools.language.tokens import Tokens
-from langgraph_rag.tools.language.verbs import REPORTS, TWO_OBJECTS, Verb, verb_at
-from langgraph_rag.tools.language.word_classes import ARTICLES, PARTICLES, PERSONS
+from langgraph_rag.tools.language.verbs import ALIKE, REPORTS, TWO_OBJECTS, Verb, verb_at
+from langgraph_rag.tools.language.word_classes import ARTICLES, PARTICLES, PERSONS, tag_of
 
 _OPENS = frozenset("born raised educated founded established built located situated based formed".split())
 _MOVES = frozenset(  # verbs whose object does something else
     "proposed allowed allows allow asked forced forces wanted enabled enables caused causes requires required "
     "encouraged encourages told ordered invited persuaded convinced helps helped permits expected expects led "
-    "leads urged causes used uses had has made makes let lets saw sees kept keeps left".split()
+    "leads urged causes had has made makes let lets saw sees kept keeps left".split()
 )
 _TELLS = REPORTS | frozenset(
     "confirmed announced stated states revealed explained found discovered noted wrote told showed shows means "
@@ -35,8 +35,10 @@ _KIN = frozenset(
 _ESSENTIAL = frozenset("to from into with as under against onto".split())
 _ENTWINES = frozenset("for about as with of than between among over".split())
 _CONDITIONS = frozenset("if unless when whenever where once whether suppose assuming provided".split())
-_ALIKE = frozenset("set put cut hit read run let cost spread shut split burst cast".split())  # also in the present
 _SPEAKS = frozenset("you your we our us i my me let's let you're you'll i'm we're yours ours mine".split())
+_OF_NOUNS = frozenset(  # verbs that only describe a noun: "the class assigned to it"
+    "assigned used given passed provided required needed added associated related specified defined".split()
+)
 _WORKS = frozenset("film song album novel book play game".split())
 _MOST_CLAUSES = 12
 
@@ -44,12 +46,14 @@ _MOST_CLAUSES = 12
 class Clauses:
     """The facts that the clauses of one sentence state."""
 
-    def __init__(self, sentence: str, topic: Topic, *, first: bool) -> None:
+    def __init__(self, sentence: str, topic: Topic, *, first: bool, item: bool) -> None:
         """Read the sentence; a first one may introduce its subject as the topic."""
+        if topic.is_identifier and tag_of(sentence.split(" ", 1)[0].lower()) == "pres":
+            sentence = sentence[0].lower() + sentence[1:]  # so that the verb is no part of a name
         self.tokens, self.topic, self.first = Tokens(sentence), topic, first
         self.said = Statements(self.tokens, topic)
         self.facts = self.said.facts
-        self.subjects = Subjects(self.tokens, topic, self.facts, first=first)
+        self.subjects = Subjects(self.tokens, topic, self.facts, first=first, item=item)
         self.subject: Subject | None = None
         self._read()
 
@@ -66,7 +70,7 @@ class Clauses:
             place = None if place is None else self._next(place)
             if place is None:
                 return
-            place = self._clause(place, later=True)
+            place = self._clause(place, later=self.tokens[place - 1].text != ".")
 
     def _owned(self) -> None:
         """Read "her schooling at Quist School" and "his wife Ida Vint" wherever they stand in a sentence."""
@@ -93,8 +97,8 @@ class Clauses:
         tokens = self.tokens
         while place < len(tokens):
             token = tokens[place]
-            if token.text == ";":
-                return place + 1
+            if token.text == ";" or (token.text == "." and tokens[place + 1].start > token.end):
+                return place + 1  # also before a name without a capital
             if token.tag == "sub" and token.text in {"that", "if", "unless", "whether"}:
                 return None
             if token.text == "which" and tokens.is_(place - 1, "prep") and tokens.is_(place + 1, "name"):
@@ -175,7 +179,7 @@ class Clauses:
         """Return where the main clause begins after "The son of a smith, he"; 0 if this is none."""
         tokens, phrase = self.tokens, noun_phrase(self.tokens, place)
         end = joined(tokens, phrase.of)[1] if phrase and phrase.of else phrase.end if phrase else place
-        if not phrase or phrase.kind != "noun" or not tokens.is_(end, "comma"):
+        if not phrase or phrase.kind != "noun" or phrase.determiner not in ARTICLES or not tokens.is_(end, "comma"):
             return 0
         at = end + 1
         named = self.topic.begins(tokens.sentence, tokens[at].start)
@@ -214,12 +218,10 @@ class Clauses:
         for _ in range(4):
             place = tokens.after_brackets(place)
             if tokens.is_(place, "rel") and tokens[place].text in {"who", "which"}:
+                if tokens[place + 1].text in {"are", "have"}:
+                    return place  # "fields that are unique are", only those
                 end = self._predicates(subject, place + 1, [], inside=True) or place
-                if tokens.is_(end, "comma"):
-                    end += 1
-                if not verb_at(tokens, end):
-                    return end
-                return end
+                return end + tokens.is_(end, "comma")
             if not tokens.is_(place, "comma"):
                 return place
             verb = verb_at(tokens, place + 1)
@@ -294,6 +296,8 @@ class Clauses:
                 return self._boundary(verb.end)
             if self._is_conditional(verb) or tokens[verb.end].text == "that":
                 return self._boundary(verb.end)
+            if subject.noun and verb.text == verb.word and verb.word in _OF_NOUNS and tokens.is_(verb.end, "prep"):
+                return self._boundary(verb.end)
             known = len(self.facts)
             if verb.kind == "is":
                 end = self._being(subject, verb.text, verb.end, asides=asides)
@@ -312,7 +316,7 @@ class Clauses:
             comma = tokens.is_(at, "comma")
             at += comma
             if tokens.is_(at, "and", "but") and verb_at(tokens, at + 1):
-                if verb.is_present and tokens[at + 1].text in _ALIKE:
+                if verb.is_present and tokens[at + 1].text in ALIKE:
                     return at  # "is named in A or set B"
                 place = at + 1
             elif comma and not inside and tokens.is_(at, "past", "pres", "be") and verb_at(tokens, at):
@@ -541,6 +545,9 @@ class Clauses:
             if tokens.is_(place, "adv") and tokens[place].text != "ago":
                 place += 1
                 continue
+            if tokens[place].text == "at" and tokens[place + 1].text in {"least", "most"}:
+                place += 2
+                continue
             at = place
             if carried and objects and tokens.is_(at, "comma") and tokens.is_(at + 1, "and"):
                 more = noun_phrase(tokens, at + 2)
@@ -640,9 +647,9 @@ class Clauses:
         return place
 
 
-def clauses(sentence: str, topic: Topic, *, first: bool) -> Iterator[Fact]:
+def clauses(sentence: str, topic: Topic, *, first: bool, item: bool = False) -> Iterator[Fact]:
     """Yield the facts of the clauses of a sentence, and tell the topic whether it was about it."""
-    read = Clauses(sentence, topic, first=first)
+    read = Clauses(sentence, topic, first=first, item=item)
     known = read.subject if not read.subjects.unlike else None
     topic.goes_on(known.heads if known else (), known.noun if known else "")
     yield from read.facts

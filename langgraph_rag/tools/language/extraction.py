@@ -61,7 +61,7 @@ class RuleExtractor:
     """The default extractor: sentence patterns without a model."""
 
     NAME = RULES
-    version = f"{NAME}-20"
+    version = f"{NAME}-21"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""

@@ -95,7 +95,9 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         numbered = end - 1 > begin and _ORDINAL.fullmatch(tokens[end - 2].text) is not None  # "21st Ost Regiment"
         name = tokens.text(end - 2, end) if numbered else last.text
         before = tokens.text(begin, end - 1 - numbered)
-        if before.islower() and _COMMON_ACRONYM.fullmatch(name) and not PERSONS.search(before):
+        noun = tokens[end - 2].text if end > begin + 1 else ""
+        common = noun.islower() and tokens.is_(end - 2, "word") and not PERSONS.search(noun)
+        if common and _COMMON_ACRONYM.fullmatch(name):
             whole = tokens.text(begin, end)  # "pay TV"
             return Phrase(start, end, "noun", whole, name.lower(), determiner, None, genitive, whole, cut)
         return Phrase(start, end, "name", name, name, determiner, None, genitive, before, cut)
@@ -186,6 +188,8 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
 def _is_noun(tokens: Tokens, place: int, begin: int, *, determined: bool, acts: bool) -> bool:
     """Return whether a word in -ing is part of a noun phrase: "the leading role", not "a dog originating in Ost"."""
     following = tokens[place + 1].tag
+    if tokens[place].text == "using":
+        return False
     if place > begin:
         ends = following in _ENDS_NOUN and (following != "prep" or "-" in tokens[place - 1].text)
         return following in {"word", "pres"} or (ends and _is_described(tokens, place))

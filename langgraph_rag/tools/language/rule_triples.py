@@ -11,6 +11,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.language.clauses import clauses
 from langgraph_rag.tools.language.code import is_code
 from langgraph_rag.tools.language.fields import field_facts, fields_of
+from langgraph_rag.tools.language.parsing import is_identifier
 from langgraph_rag.tools.language.subjects import Topic
 
 Fact = tuple[str, str, str]
@@ -29,6 +30,7 @@ _NOT_STATED = re.compile(
     r"|[\"“‘]*(?:I|My|We|Our)['’ ]\w"
 )
 _ITEM = re.compile(r"(?:[-*+•>|]|\d{1,3}[.)])\s+")
+_TERM = re.compile(r"[-*•] (?P<term>`{0,2}[\w.-]+`{0,2}): (?P<article>An? )?(?P<told>\w[^:;`]{4,160}[^\s:;`.])\.$")
 _SPEAKER = re.compile(r"[^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,4}: (?=\S)")
 
 
@@ -58,10 +60,15 @@ def _beginning(sentence: str) -> str:
 
 def _stated(topic: Topic, sentence: str, *, first: bool) -> Iterator[Fact]:
     """Read the facts of one sentence, or of a line of fields."""
+    if term := _TERM.match(sentence):
+        if is_identifier(name := term["term"].strip("`")):
+            yield name, "is" if term["article"] else "means", term["told"]
+        return
     if fields := fields_of(sentence):
         yield from field_facts(topic.title, fields)
         return
-    sentence = sentence[item.end() :] if (item := _ITEM.match(sentence)) else sentence
+    item = _ITEM.match(sentence)
+    sentence = sentence[item.end() :] if item else sentence
     titled = topic.begins(sentence)
     if not titled and (label := _SPEAKER.match(sentence)):
         topic.loses()  # "Ada Renk: It was sold"
@@ -69,7 +76,7 @@ def _stated(topic: Topic, sentence: str, *, first: bool) -> Iterator[Fact]:
     if _NOT_STATED.match(sentence, titled):
         topic.focused = False
         return
-    yield from clauses(sentence, topic, first=first)
+    yield from clauses(sentence, topic, first=first, item=item is not None)
 
 
 def _fullest(facts: list[Fact]) -> list[Fact]:

@@ -6,6 +6,7 @@ from functools import cache
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.language.life_dates import life_dates
+from langgraph_rag.tools.language.parsing import is_identifier
 from langgraph_rag.tools.language.spans import spot
 from langgraph_rag.tools.language.stop_words import stop_words
 from langgraph_rag.tools.language.topics import loosely, topic_of
@@ -70,6 +71,7 @@ class Topic:
         self._other = re.compile(rf"{_OTHER_NAME}[\"“]?{form}(?!\w)[\"”]?(?=[\s,(])")
         self.named = {word.lower() for word in last if word.isalpha()}  # "the mill" is the Halden Mill
         self.nouns = {word for word in qualifier.split()[-1:] if word.islower()} | self.named
+        self.is_identifier = is_identifier(self.short)
         words = self.short.split()
         self.is_name = bool(words) and not any(word.islower() for word in words if len(word) > 3)
         a_name = len(words) > 1 and all(word[0].isupper() for word in words if word[0].isalpha())

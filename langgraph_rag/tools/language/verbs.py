@@ -21,6 +21,7 @@ TWO_OBJECTS = frozenset(
     "born elected appointed named called made crowned declared awarded given ordained nominated renamed titled "
     "entitled paid offered granted dubbed nicknamed voted".split()
 )
+ALIKE = frozenset("set put cut hit read run let cost spread shut split burst cast".split())  # also in the present
 _BECOMES = frozenset("became become remained".split())
 
 
@@ -60,8 +61,10 @@ def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
             words.append(text)
         place += 1
     tag, word = tokens[place].tag, tokens[place].text.lower()
-    if place and tag in {"past", "pres"} and tokens[place].text[0].isupper() and not tokens.is_(place - 1, "stop"):
+    if place and tag == "past" and tokens[place].text[0].isupper() and not tokens.is_(place - 1, "stop"):
         return None  # "SET_NULL Set the key"
+    if tag == "past" and word in ALIKE and not kind and tokens.is_(place + 1, "word"):
+        return None  # "see set term"
     if tag == "past" and not (kind == "is" and tokens.is_(place + 1, "word") and word not in TWO_OBJECTS):
         kind = "passive" if kind == "is" else "is" if word in _BECOMES else "active"
         words.append(word)
