@@ -14,7 +14,7 @@ from langgraph_rag.tools.language.statements import Fact, Statements, Subject
 from langgraph_rag.tools.language.subjects import Topic
 from langgraph_rag.tools.language.tokens import Tokens
 from langgraph_rag.tools.language.verbs import ALIKE, REPORTS, TWO_OBJECTS, Verb, verb_at
-from langgraph_rag.tools.language.word_classes import ARTICLES, PARTICLES, PERSONS, tag_of
+from langgraph_rag.tools.language.word_classes import ARTICLES, PARTICLES, tag_of
 
 _OPENS = frozenset("born raised educated founded established built located situated based formed".split())
 _MOVES = frozenset(  # verbs whose object does something else
@@ -39,7 +39,11 @@ _SPEAKS = frozenset("you your we our us i my me let's let you're you'll i'm we'r
 _OF_NOUNS = frozenset(  # verbs that only describe a noun: "the class assigned to it"
     "assigned used given passed provided required needed added associated related specified defined".split()
 )
-_WORKS = frozenset("film song album novel book play game".split())
+_GENERAL = frozenset(
+    "tool mechanism string function method exception command option value list object collection version program file "
+    "feature system class structure concept technique device service software company organization".split()
+)
+_STATES = frozenset("case cases mode modes example examples plots context".split())
 _MOST_CLAUSES = 12
 
 
@@ -141,11 +145,11 @@ class Clauses:
                 place, self.said.mode = place + 2, "by default"
                 continue
             if opened := opening(tokens, place):
-                limited = limited or not opened[1]
+                limited = limited or (not opened[1] and self._is_limit(place))
                 place = opened[0]
                 asides += opened[1]
                 continue
-            limits = tokens.is_(place, "ing", "sub", "prep")
+            limits = tokens.is_(place, "ing", "sub") or (tokens.is_(place, "prep") and self._is_limit(place))
             describes = ADJECTIVE.search(tokens[place].text.lower()) and tokens.is_(place + 1, "prep", "comma", "adv")
             if limits or tokens.is_(place, "past", "adv") or (tokens.is_(place, "word") and describes):
                 limited = limited or limits
@@ -174,6 +178,11 @@ class Clauses:
         if limited and (verb := verb_at(tokens, place)) and verb.is_present:
             return self._boundary(place)  # "With this option, the mill stops": only then
         return self._predicates(subject, place, asides)
+
+    def _is_limit(self, place: int) -> bool:
+        """Return whether an opening says under which conditions the clause holds: "With this option,"."""
+        words = [self.tokens[at].text.lower() for at in range(place, place + 5)]
+        return words[0] in {"with", "without", "for", "under", "to"} or not _STATES.isdisjoint(words)
 
     def _apposed(self, place: int) -> int:
         """Return where the main clause begins after "The son of a smith, he"; 0 if this is none."""
@@ -418,9 +427,8 @@ class Clauses:
     def _is_limited(self, phrases: Sequence[Phrase], end: int) -> bool:
         """Return whether a noun says too little without the clause after it: "a tool that saves files"."""
         only = phrases[0]
-        alone = len(phrases) == 1 and only.kind == "noun" and " " not in only.text and only.text.islower()
         goes_on = self.tokens[end].text in {"that", "which", "where", "whose", "to"} or self.tokens.is_(end + 1, "rel")
-        return alone and goes_on and not PERSONS.search(only.text) and only.text not in _WORKS
+        return len(phrases) == 1 and only.text in _GENERAL and goes_on
 
     def _measures(self, subject: Subject, text: str, phrase: Phrase | None) -> int:
         """Read "312 metres (1,024 ft) long and 20 m wide"; return where it ends, or 0."""

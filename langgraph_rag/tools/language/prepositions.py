@@ -29,7 +29,7 @@ def prepositional(tokens: Tokens, place: int) -> tuple[str, list[Phrase], int] |
             phrase = replace(phrase, of=whole[0], text=tokens.text(phrase.end - 1, end), end=end)
     phrases, end = joined(tokens, phrase, preposition)
     if preposition == "between" and len(phrases) > 1:
-        phrases = [replace(phrase, text=tokens.text(phrase.start, end), before="", end=end)]
+        phrases = [replace(phrase, text=tokens.text(phrase.start + bool(phrase.determiner), end), before="", end=end)]
     if preposition in {"after", "before", "until", "till", "since", "as", "like", "than"} and verb_at(tokens, end):
         return None
     if phrase.kind == "pronoun" and preposition not in {"of"} and verb_at(tokens, end):
