@@ -483,3 +483,189 @@ def test_definitions_settings_and_fields_are_facts(title: str, text: str, facts:
 )
 def test_what_says_nothing_of_itself_is_no_fact(title: str, text: str, facts: list[str]) -> None:
     assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Bo Ray",
+            "The eldest son of Count Emil Ray of Ost and Queen Ida of Brenn, he was the first King of Norland.",
+            [
+                "Bo Ray | is eldest son of | Count Emil Ray of Ost",
+                "Bo Ray | is eldest son of | Queen Ida of Brenn",
+                "Bo Ray | was first King of | Norland",
+            ],
+        ),
+        (
+            "Ada Renk",
+            "Very private about her life, she was married to photographer and writer Karl Senn.",
+            ["Ada Renk | was married to photographer and writer | Karl Senn"],
+        ),
+        (
+            "Ada Renk",
+            "Ada Renk (born 3 May 1900 in Kell, Norland) was a painter. Lady Ada lived in Ost.",
+            [
+                "Ada Renk | born on | 3 May 1900",
+                "Ada Renk | born in | Kell, Norland",
+                "Ada Renk | was | painter",
+                "Ada Renk | lived in | Ost",
+            ],
+        ),
+        (
+            "Ada Renk",
+            "Ada Renk (b. 1127 – d. Ost (now Kell), 7 May 1201) was a queen.",
+            ["Ada Renk | born on | 1127", "Ada Renk | died on | 7 May 1201", "Ada Renk | was | queen"],
+        ),
+        (
+            "Ada Renk",
+            "Ada Renk (1–9 March 1157 – 25 April 1196) was a queen.",
+            ["Ada Renk | died on | 25 April 1196", "Ada Renk | was | queen"],
+        ),
+        (
+            "Ada Renk",
+            "Ada Renk (Ada Ida Maria of Ost; born 3 May 1900) was a painter.",
+            ["Ada Renk | born on | 3 May 1900", "Ada Renk | was | painter"],
+        ),
+        (
+            "Ada Renk",
+            "Ada Maria Renk III (January 14, 1909 June 22, 1984) was a painter.",
+            ["Ada Renk | born on | January 14, 1909", "Ada Renk | died on | June 22, 1984", "Ada Renk | was | painter"],
+        ),
+        (
+            "Jon-ah Senn",
+            "Jon- ah Senn (25 June 1884 – 19 May 1947) was a painter.",
+            [
+                "Jon-ah Senn | born on | 25 June 1884",
+                "Jon-ah Senn | died on | 19 May 1947",
+                "Jon-ah Senn | was | painter",
+            ],
+        ),
+        (
+            "Nine Tides",
+            "Die neun Fluten, internationally released as Nine Tides, is a film directed by Ilse Tarrant.",
+            [
+                "Nine Tides | known as | Die neun Fluten",
+                "Nine Tides | is | film",
+                "Nine Tides | directed by | Ilse Tarrant",
+            ],
+        ),
+        (
+            "Bo Ray",
+            "Emil Ray, best known as Bo Ray (30 January 1932 – 3 October 2009) was a painter.",
+            [
+                "Bo Ray | known as | Emil Ray",
+                "Bo Ray | born on | 30 January 1932",
+                "Bo Ray | died on | 3 October 2009",
+                "Bo Ray | was | painter",
+            ],
+        ),
+        (
+            "Bo Ray",
+            "Bo Ray, aka Ink (born 1900), is a painter.",
+            ["Bo Ray | known as | Ink", "Bo Ray | born on | 1900", "Bo Ray | is | painter"],
+        ),
+        (
+            "Low Tide",
+            "Low Tide is a song written by Ida Vint (lyrics) and Karl Senn (music).",
+            ["Low Tide | is | song", "Low Tide | written by | Ida Vint", "Low Tide | written by | Karl Senn"],
+        ),
+        (
+            "Ada Renk",
+            "She wrote Low Tide, for which Karl Senn received the Kell Prize for Best Novel, and the Ost Medal.",
+            [
+                "Ada Renk | wrote | Low Tide",
+                "Karl Senn | received | Kell Prize for Best Novel",
+                "Karl Senn | received | Ost Medal",
+            ],
+        ),
+    ],
+)
+def test_lives_and_other_names_and_relatives_are_read_where_they_are_told(
+    title: str, text: str, facts: list[str]
+) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Kell School",
+            "Kell School is an independent early learning, primary and secondary day school in the east of Ost, Brenn.",
+            [
+                "Kell School | is | independent early learning, primary and secondary day school",
+                "Kell School | is school in east of | Ost, Brenn",
+            ],
+        ),
+        (
+            "Bo Ray",
+            "Bo Ray was inducted into the Rock and Roll Hall of Fame. He joined Senn and Sons. He led the Science and "
+            "Engineering Council.",
+            [
+                "Bo Ray | was inducted into | Rock and Roll Hall of Fame",
+                "Bo Ray | joined | Senn and Sons",
+                "Bo Ray | led | Science and Engineering Council",
+            ],
+        ),
+        ("Low Tide", "Low Tide is a 16th-century play by Bo Ray.", ["Low Tide | is 16th-century play by | Bo Ray"]),
+        (
+            "Kell",
+            "Kell only appeared on pay TV. Python's file API is slow.",
+            ["Kell | only appeared on | pay TV", "Python | file API is | slow"],
+        ),
+        (
+            "Kell",
+            "Kell supports optional case-insensitive matching for names.",
+            ["Kell | supports | optional case-insensitive matching"],
+        ),
+        ("Kell", "Kell lies between Ost and Brenn.", ["Kell | lies between | Ost and Brenn"]),
+        ("Kell", "Kell provides a number of array variables.", ["Kell | provides | array variables"]),
+        ("Kell", "Kell enters safe mode when the lamp fails. With this option, Kell stops the main pump.", []),
+        ("Kell", "By default, Kell writes to pump.log.", ["Kell | by default writes to | pump.log"]),
+        (
+            "Kell",
+            "Kell uses the disk as follows. Kell uses as few lamps as possible. Kell reads at least one line.",
+            [],
+        ),
+        ("Kell", "Kell indicates that other options apply. Fields which are set to Kell do not stop.", []),
+        ("Kell", "Use Kell Tools to open files. Run the Kell mill. Built-in modified Bessel functions.", []),
+        (
+            "Kell",
+            "Kell is a tool that saves files. MO files are often named domain.mo.",
+            ["MO files | are often named | domain.mo"],
+        ),
+    ],
+)
+def test_nothing_is_cut_off_what_it_belongs_to(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "count()",
+            "Returns the largest lamp size. Uses kell.db.Store to read lamps. Uses of it are rare.",
+            ["count() | returns | largest lamp size", "count() | uses | kell.db.Store"],
+        ),
+        ("Counting", "Returns the largest lamp number.", []),
+        (
+            "Errors",
+            "- lamp_size: An alias for lamp.width.\n- lamp.E006: The lamp <name> has no glass.\n- Note: It is old.",
+            ["lamp_size | is | alias for lamp.width", "lamp.E006 | means | The lamp <name> has no glass"],
+        ),
+        (
+            "Tools",
+            "numpy was made by Ida Vint in 2005. water is sold in Ost. scikit is a library.",
+            ["numpy | was made by | Ida Vint", "numpy | was made in | 2005", "scikit | is | library"],
+        ),
+        (
+            "",
+            "القاهرة was founded by Jawhar Siqilli. 東京 was founded by Ota Dokan.",
+            ["القاهرة | was founded by | Jawhar Siqilli", "東京 | was founded by | Ota Dokan"],
+        ),
+    ],
+)
+def test_identifiers_and_names_without_capitals_have_facts(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts

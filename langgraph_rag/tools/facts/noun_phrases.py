@@ -79,7 +79,8 @@ def short(noun: Word) -> str:
     """Return a noun with its article and the nouns before it; with all before it if it is definite."""
     roles = ("det", "compound", "amod", "nmod", "nummod") if determined(noun, "the") else ("det", "compound")
     left = [child for child in noun.of(*roles) if child.place < noun.place and not is_year(child)]
-    text = " ".join(word.text for word in in_order([*left, noun]))
+    parts = [part for child in left for part in below(child) if part.place < noun.place]  # "martial arts film"
+    text = " ".join(word.text for word in in_order([*parts, noun]))
     return re.sub(r"^an? (?=(\w))", lambda article: "an " if article[1] in "aeiouAEIO" else "a ", text)
 
 

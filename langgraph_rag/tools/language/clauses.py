@@ -554,8 +554,7 @@ class Clauses:
                 place += 1
                 continue
             if tokens[place].text == "at" and tokens[place + 1].text in {"least", "most"}:
-                place += 2
-                continue
+                break
             at = place
             if carried and objects and tokens.is_(at, "comma") and tokens.is_(at + 1, "and"):
                 more = noun_phrase(tokens, at + 2)

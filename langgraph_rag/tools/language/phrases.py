@@ -76,8 +76,8 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         place += 1
     begin = place
     end = _core(tokens, place, acts=acts, determined=bool(determiner))
-    if determiner and (last := _last_of_adjectives(tokens, end)):
-        end = _core(tokens, last, acts=acts, determined=True)
+    if determiner and (after := _last_of_adjectives(tokens, end)):
+        end = _core(tokens, after, acts=acts, determined=True)
     end += end == begin and tokens.is_(begin, "date")
     if end == begin:
         if determiner in {"this", "these", "that", "those", "all", "some", "many", "most", "both", "several", "any"}:
@@ -98,8 +98,8 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         noun = tokens[end - 2].text if end > begin + 1 else ""
         common = noun.islower() and tokens.is_(end - 2, "word") and not PERSONS.search(noun)
         if common and _COMMON_ACRONYM.fullmatch(name):
-            whole = tokens.text(begin, end)  # "pay TV"
-            return Phrase(start, end, "noun", whole, name.lower(), determiner, None, genitive, whole, cut)
+            compound = tokens.text(begin, end)  # "pay TV"
+            return Phrase(start, end, "noun", compound, name.lower(), determiner, None, genitive, compound, cut)
         return Phrase(start, end, "name", name, name, determiner, None, genitive, before, cut)
     if end == begin + 1 and first.tag == "date":
         return Phrase(start, end, "date", first.text, first.text, determiner)

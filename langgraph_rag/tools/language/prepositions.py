@@ -16,7 +16,9 @@ def prepositional(tokens: Tokens, place: int) -> tuple[str, list[Phrase], int] |
     phrase = noun_phrase(tokens, place + 1)
     if not phrase:
         return None
-    acts = phrase.kind == "noun" and tokens.is_(place + 1, "word") and not PERSONS.search(tokens[place + 1].text)
+    acts = (
+        phrase.kind == "noun" and tokens.is_(place + 1, "word", "past") and not PERSONS.search(tokens[place + 1].text)
+    )
     if preposition == "to" and acts:
         return None  # before a verb
     other = noun_phrase(tokens, phrase.end + 1) if tokens[phrase.end].text in {"to", "until", "till", "and"} else None

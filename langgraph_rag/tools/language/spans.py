@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from langgraph_rag.normal_forms import SIGN, SYMBOLS
 from langgraph_rag.tools.language.stop_words import stop_words
@@ -36,6 +36,12 @@ _OF_PROGRAMS = re.compile(
     r"|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?"  # a path of names
     r"|\b[^\W\d]\w*_\w+(?:\(\))?|\b[a-z]+[A-Z]\w*(?:\(\))?|\b[A-Za-z]\w+\(\)"
     r"|(?<![\w/.])(?:~|\.{1,2})?(?:/[\w.-]+)+/?(?![\w/])"
+)
+_UPPER_WORD = r"[^\W\d_a-z][\w'’-]*"
+_PAIRED = re.compile(  # names that "and" does not part
+    rf"\b{_UPPER_WORD}(?:,? {_UPPER_WORD}){{0,3}} (?:and|&) (?:Associates|Sons|Brothers|Company|Partners|Daughters)\b"
+    r"|\b(?:Trinidad and Tobago|Bosnia and Herzegovina|Antigua and Barbuda|(?:Saint|St\.?) Kitts and Nevis"
+    r"|(?:Saint|St\.?) Vincent and the Grenadines|São Tomé and Príncipe|Rock and Roll Hall of Fame)\b"
 )
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
 JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # including apostrophes and hyphens
@@ -96,7 +102,7 @@ def spot(sentence: str) -> tuple[Span, ...]:
         _add(taken, Span(match.start(), match.end(), match[0], "number"))
     for match in DATE.finditer(sentence):
         _add(taken, Span(match.start(), match.end(), match[0], "date"))
-    for name in _names(sentence):
+    for name in chain(_pairs(sentence), _names(sentence)):
         _add(taken, name)
     for match in NUMBER.finditer(sentence):
         _add(taken, Span(match.start(), match.end(), match[0], "number"))
@@ -111,6 +117,12 @@ def spot_names(sentence: str) -> list[Span]:
 def identifiers(text: str) -> Iterator[re.Match[str]]:
     """Find the names of programs: `--dry-run`, `django.db.models`, `max_length`, `urlopen()`, `/etc/hosts`."""
     return filter(_is_identifier, _OF_PROGRAMS.finditer(text))
+
+
+def _pairs(sentence: str) -> Iterator[Span]:
+    for pair in _PAIRED.finditer(sentence):
+        if pair[0].split(" ", 1)[0].lower() not in stop_words():
+            yield Span(pair.start(), pair.end(), pair[0], "name")
 
 
 def _is_identifier(found: re.Match[str]) -> bool:

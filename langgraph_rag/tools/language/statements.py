@@ -17,7 +17,7 @@ _NATION = re.compile(r"[^\W\d_a-z]\w+(?:[ai]n|ish|ese|[a-z]ch|i|ek|ic|sh|ss|[a-z
 HOLLOW = frozenset(  # nouns that say nothing of themselves
     "one way part time number variety place role fact case example kind type sort form member set series thing "
     "lot range group result use name value reason purpose amount end start day year years point matter issue "
-    "same follows addition total best worst largest biggest greatest acronym term most more some many others first "
+    "same follow addition total best worst largest biggest greatest acronym term most more some many others first "
     "last second third former latter process while things people need".split()
 )
 _TAKES_ONE = frozenset("is was are were as of by in on at from to with for into became means".split())

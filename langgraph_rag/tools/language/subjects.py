@@ -71,7 +71,7 @@ class Topic:
         self._other = re.compile(rf"{_OTHER_NAME}[\"“]?{form}(?!\w)[\"”]?(?=[\s,(])")
         self.named = {word.lower() for word in last if word.isalpha()}  # "the mill" is the Halden Mill
         self.nouns = {word for word in qualifier.split()[-1:] if word.islower()} | self.named
-        self.is_identifier = is_identifier(self.short)
+        self.is_identifier = is_identifier(self.short) or is_identifier(self.title)
         words = self.short.split()
         self.is_name = bool(words) and not any(word.islower() for word in words if len(word) > 3)
         a_name = len(words) > 1 and all(word[0].isupper() for word in words if word[0].isalpha())

@@ -31,6 +31,7 @@ _OF_BODIES = re.compile(
     r"(?:.* )?(?:Academy|Ministry|Minister|Department|Secretary|Institute|School|College|University|Museum|Society"
     r"|Board|Bureau|Council|Cent(?:er|re)|Journal|Committee|Office) (?:of|for) "
 )
+_BODY = re.compile(r"\b(?:Institute|University|College|Museum|Society|Association|Council|Commission|Committee)$")
 _AWARD = re.compile(r"(?:Award|Prize|Medal|Oscar|Emmy|Grammy|Globe)s?$")
 _FOR_WHAT = re.compile(r"(?:Best|Outstanding|Excellence|Lifetime|Most|Achievement)\b")
 _SHORTENED = re.compile(r"(?:They|You|We|I|He|She|It|That|There|What|Who|Here|Let)['’](?:re|s|ve|ll|d|m)")
@@ -140,8 +141,10 @@ def _rank_end(tokens: list[Token], place: int, name: Token) -> int:
     other = tokens[place + 1]
     if tokens[place].text == "for" and _AWARD.search(name.text) and other.tag == "name":
         return place + 1 if _FOR_WHAT.match(other.text) else 0
-    joins = tokens[place].text in {"and", "&"} and other.tag == "name" and " " not in other.text
-    return place + 1 if joins and _OF_BODIES.match(name.text) else 0
+    joins = tokens[place].text in {"and", "&"} and other.tag == "name"
+    the = place > 1 and tokens[place - 2].text.lower() == "the"
+    parts = _OF_BODIES.match(name.text) and " " not in other.text
+    return place + 1 if joins and (parts or (the and _BODY.search(other.text))) else 0
 
 
 def _words(sentence: str, start: int, end: int) -> Iterator[Token]:
