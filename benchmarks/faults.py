@@ -22,6 +22,7 @@ from langgraph_rag import KnowledgeBase, load_model
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import create
+from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.tools.reading.files import read_documents
 
 METHODS = ("cirag", "kirag", "dualrag", "mgranrag", "par_rag")
@@ -54,13 +55,22 @@ class Level(TypedDict):
     files: int
 
 
+def faulty_model(url: str, deadline_s: float) -> ChatModel:
+    """Return the model of the faulty server."""
+    return load_model("vllm:faulty", base_url=url, timeout=deadline_s / 10, max_retries=2)
+
+
 async def ask_all(
-    base: KnowledgeBase, url: str, questions: Sequence[str], methods: Sequence[str], deadline_s: float
+    base: KnowledgeBase,
+    llm: ChatModel,
+    questions: Sequence[str],
+    methods: Sequence[str],
+    deadline_s: float,
+    at_once: int = _AT_ONCE,
 ) -> list[Ending]:
     """Ask the questions, each with the next method, several at once."""
-    llm = load_model("vllm:faulty", base_url=url, timeout=deadline_s / 10, max_retries=2)
     graphs = {name: create(name, llm, base).compile() for name in methods}
-    gate = asyncio.Semaphore(_AT_ONCE)
+    gate = asyncio.Semaphore(at_once)
 
     async def ask(method: str, question: str) -> Ending:
         async with gate:
@@ -115,10 +125,11 @@ def main() -> None:
 
 
 async def _ask_in_parts(base: KnowledgeBase, url: str, asked: Sequence[str]) -> tuple[list[Ending], list[Level]]:
+    llm = faulty_model(url, DEADLINE_S)
     endings: list[Ending] = []
     levels: list[Level] = []
     for start in range(0, len(asked), 40):
-        endings += await ask_all(base, url, asked[start : start + 40], METHODS, DEADLINE_S)
+        endings += await ask_all(base, llm, asked[start : start + 40], METHODS, DEADLINE_S)
         levels.append(level())
     return endings, levels
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from faults import METHODS, ask_all, faulty, level
+from faults import METHODS, ask_all, faulty, faulty_model, level
 from faulty_server import FAULTS, MARK, TEXTS, FaultyServer
 from measuring import served
 from record import sample_questions
@@ -24,9 +24,10 @@ READABLE = {"fences", "reasoning tags"}
 async def test_every_question_ends_in_an_answer_or_a_typed_error(localhost: None, sample_kb: KnowledgeBase) -> None:
     asked = [question["question"] for question in sample_questions().values()]
     with served("faulty_server.py") as url:
-        await ask_all(sample_kb, url, asked[:5], METHODS, deadline_s=20.0)
+        llm = faulty_model(url, deadline_s=20.0)
+        await ask_all(sample_kb, llm, asked[:5], METHODS, deadline_s=20.0)
         before = level()
-        endings = await ask_all(sample_kb, url, [*asked, *asked[:8]], METHODS, deadline_s=20.0)
+        endings = await ask_all(sample_kb, llm, [*asked, *asked[:8]], METHODS, deadline_s=20.0)
 
     # calls are given up after 2 s and questions after 20: far below this, however busy the machine is
     wrong = faulty(endings, deadline_s=120.0)
