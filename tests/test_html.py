@@ -82,6 +82,164 @@ def test_what_markdown_would_write_otherwise_is_kept(tmp_path: Path, html: str, 
     assert list(_texts(tmp_path, html).values()) == [text]
 
 
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("Costs <del>800</del><ins>950</ins> crowns.", "Costs 950 crowns."),
+        ("Costs <s>800</s> 950, <strike>not</strike> more.", "Costs 950, more."),
+        ("It <span style='text-decoration: line-through red'>stands</span> burned.", "It burned."),
+        ("<ul><li><del>Gone</del><li>There</ul>", "- There"),
+        ("Was <s>old</s>.<p><del>All of it.</del></p>", "Was."),
+        ("<ruby>水車<rp>(</rp><rt>すいしゃ</rt><rp>)</rp></ruby>が回る", "水車が回る"),
+        ("<table><tr><td><th>Q1<th>Q2<tr><th>North<td>5<td>6</table>", "- North; Q1: 5; Q2: 6"),
+        ("All.<table><tr><th colspan=2>Mills<tr><th>Name<th>Year<tr><td>Harl<td>1883</table>",
+         "All.\n\nMills\n\n- Name: Harl; Year: 1883"),
+        ("All.<table><thead><tr><th colspan=2>Mills<tr><td>Name<td>Year<tbody><tr><td>Harl<td>1883</table>",
+         "All.\n\nMills\n\n- Name: Harl; Year: 1883"),
+        ("<table><tr><td><b>Name</b><td><strong>Year</strong><tr><td>Harl<td>1883</table>", "- Name: Harl; Year: 1883"),
+        ("<table><tr class=header><td>Name<td>Year<tr><td>Harl<td>1883</table>", "- Name: Harl; Year: 1883"),
+        ("<table><tr><td>Mill<td>2021<br>wheat<td>Rye<tr><td>Harl<td>5<td>6</table>", "- Mill; 2021 wheat; "
+         "Rye\n- Harl; 5; 6"),
+        ("<table><tr><td>Mill<td>Wheat<td>Rye<tr><td>Harl<td>5 t<td>6.5<tr><td>Kell<td>1,200<td>-</table>",
+         "- Mill: Harl; Wheat: 5 t; Rye: 6.5\n- Mill: Kell; Wheat: 1,200; Rye: -"),
+        ("<table><tr><td>Name<td>Harl<tr><td>Year<td>1883<tr><td>Wheels<td>2</table>",
+         "- Name: Harl\n- Year: 1883\n- Wheels: 2"),
+        ("<table><tr><th>Name<th>Year<tr><th colspan=2>Ister<tr><td>Harl<td>1883<tr><th colspan=2>Kell<tr><td>"
+         "Old<td>1700"
+         "<tr><td colspan=2>Counted in 1900.</table>",
+         "- Ister; Name: Harl; Year: 1883\n- Kell; Name: Old; Year: 1700\n\nCounted in 1900."),
+        ("<table><tr><th>Key<th>Type<th>Meaning<tr><td>size<td>int<td><p>How large.<p>In feet.<tr><td>name<td>"
+         "str<td>How named."
+         "</table>", "size:\n\n  Type: int\n\n  How large.\n\n  In feet.\n\nname:\n\n  Type: str\n\n  How named."),
+        ("<table><tr><th>Key<th>Use<tr><td><code>a|b</code><td>c|d</table>", "- Key: a|b; Use: c|d"),
+        ("<ol start=4><li>A<li value=9>B</ol>so<ol start=10><li>C</ol>", "- 4. A\n- 9. B\n\nso\n\n- 10. C"),
+        ("<ol type=a><li>x<li><p>y</p></ol><ol type=I start=3><li>z</ol>", "- a. x\n- b. y\n- III. z"),
+        ("<ol reversed><li>x<li>y</ol>", "- 2. x\n- 1. y"),
+        ("<ol style='list-style-type: lower-roman'><li>x<li>y</ol>", "- i. x\n- ii. y"),
+        ("<style>li:before {content: counters(n, '.')}</style><ol><li>Use<ol><li>By day<li>By night</ol></ol>",
+         "- 1. Use\n- 1. Use: 1.1. By day\n- 1. Use: 1.2. By night"),
+        ('So <math><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup></math>.', "So E = mc^2."),
+        ('So <span class="katex"><span class="katex-mathml"><math><semantics><mrow><msub><mi>a</mi><mn>1</mn>'
+         '</msub></mrow>'
+         '<annotation>a_1</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">'
+         'a1</span></span>.',
+         "So a_1."),
+        ('So <span class="mwe-math-element"><span style="display: none;"><math><mfrac><mi>a</mi><mrow><mi>b</mi>'
+         '<mo>+</mo>'
+         '<mn>1</mn></mrow></mfrac></math></span><img alt="a/b" aria-hidden="true"></span>.', "So a/(b + 1)."),
+        ('So <span class="MathJax">xy</span><script type="math/tex">xy</script>, <script type="math/tex">c^2</script>.',
+         "So xy, c^2."),
+        ("<math><msqrt><mo>-</mo><mi>x</mi></msqrt></math> and <math alttext='y'></math>", "√(-x) and y"),
+    ],
+)  # fmt: skip
+def test_what_a_reader_sees_of_a_page_is_its_text(tmp_path: Path, html: str, text: str) -> None:
+    assert list(_texts(tmp_path, html).values()) == [text]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        # pandoc, kramdown, GitHub, Sphinx, LaTeXML, Asciidoctor, a margin note
+        '<p>Harl was built in 1883<a href="#fn1" class="footnote-ref" role="doc-noteref"><sup>1</sup></a>.</p>'
+        "<section class="
+        '"footnotes" role="doc-endnotes"><hr><ol><li id="fn1"><p>By Ada.<a href="#fnref1" class="footnote-back">'
+        "↩︎</a></ol>",
+        '<p>Harl was built in 1883<sup id="fnref:1"><a href="#fn:1" class="footnote">1</a></sup>.</p><div '
+        'class="footnotes">'
+        '<ol><li id="fn:1"><p>By Ada. <a href="#fnref:1" class="reversefootnote">&#8617;</a></p></li></ol></div>',
+        '<p>Harl was built in 1883<sup><a href="#user-content-fn-1" data-footnote-ref>1</a></sup>.</p><section '
+        "data-footnotes "
+        'class="footnotes"><ol><li><p>By Ada. <a href="#user-content-fnref-1" data-footnote-backref>↩</a></p>'
+        "</ol></section>",
+        '<p>Harl was built in 1883 <a class="footnote-reference brackets" href="#id2"><span>[</span>1<span>'
+        "]</span></a>.</p>"
+        '<aside class="footnote brackets"><span class="label">[<a href="#id1">1</a>]</span><p>By Ada.</p></aside>',
+        '<p>Harl was built<span class="ltx_note ltx_role_footnote"><sup class="ltx_note_mark">1</sup><span class='
+        '"ltx_note_outer"><span class="ltx_note_content"><sup class="ltx_note_mark">1</sup><span '
+        'class="ltx_tag_note ltx_tag">1'
+        "</span>By Ada.</span></span></span> in 1883.</p>",
+        '<p>Harl was built in 1883<sup>[<a href="#_note1">1</a>]</sup>.</p><div id="footnotes"><p>By Ada.</p></div>',
+        '<p>Harl was built<label for="n" class="margin-toggle">1</label><span class="sidenote">By Ada.</span> '
+        "in 1883.</p>",
+    ],
+)
+def test_notes_are_paragraphs_below_the_text_that_they_are_of(tmp_path: Path, page: str) -> None:
+    assert list(_texts(tmp_path, page).values()) == ["Harl was built in 1883.\n\nBy Ada."]
+
+
+@pytest.mark.parametrize(
+    "tabs",
+    [
+        "<ul role=tablist><li role=tab>Linux<li role=tab>Windows</ul><div role=tabpanel>By apt.</div>"
+        "<div role=tabpanel hidden>By hand.</div>",
+        "<div role=tablist><button role=tab aria-controls=a>Linux</button><button role=tab aria-controls=b>"
+        "Windows</button>"
+        "</div><div id=a role=tabpanel>By apt.</div><div id=b role=tabpanel aria-hidden=true>By hand.</div>",
+        '<ul role=tablist><li><a role=tab href="#a">Linux</a><li><a role=tab href="#b">Windows</a></ul><div '
+        'class="tab-pane '
+        'active" id=a>By apt.</div><div class="tab-pane" id=b style="display: none">By hand.</div>',
+        "<h2><button aria-expanded=true>Linux:</button></h2><div>By apt.</div><button aria-expanded=false "
+        "aria-controls=b>"
+        "Windows:</button><div id=b hidden>By hand.</div>",
+    ],
+)
+def test_all_tabs_and_answers_are_read_below_their_labels(tmp_path: Path, tabs: str) -> None:
+    page = f"<h1>Install</h1><p>So:</p>{tabs}<div id=m class=menu hidden><a href=x>Home</a></div><button>Copy</button>"
+    read = "\n".join(f"{title}\n{text}" for title, text in _texts(tmp_path, page).items()).split()
+
+    assert " ".join(read).replace(" (Install)", "").removeprefix("Install So: ") == "Linux: By apt. Windows: By hand."
+
+
+@pytest.mark.parametrize(
+    "navigation",
+    [
+        '<table summary="Navigation header"><tr><th colspan=3>1. Mills<tr><td><a accesskey=p href=a>Prev</a><th>'
+        "Part I<td>"
+        "<a accesskey=n href=b>Next</a></table>",
+        '<div class="nav-panel"><p>Next: <a href=b accesskey=n>Using</a>, Up: <a href=c accesskey=u>Top</a></p></div>',
+        '<div class=toc><p><b>Table of Contents</b></p><dl><dt><a href="#a">1.1. Wheels</a><dt><a href="#b">'
+        "1.2. Dams</a></dl></div>",
+        '<div class="sphinxsidebar"><h3>Mills</h3><ul><li><a href=a>Wheels</a><li><a href=b>Dams</a></ul></div>',
+        '<div class="topNav"><ul class="navList"><li><a href=o>Overview</a><li>Class</ul></div><div '
+        'class="subNav"><div>Summary: '
+        "Nested | Field</div></div>",
+        '<div class="md-sidebar"><ul><li class=md-nav__item><a href=a>Wheels</a></ul></div>',
+        '<ul class="pagination"><li><a href=a>Mills</a><li><a href=b>Dams</a></ul>',
+        "<p><a href=a>&laquo; Previous</a> <a href=b>Next &raquo;</a></p>",
+    ],
+)
+def test_navigation_of_documentation_is_no_text(tmp_path: Path, navigation: str) -> None:
+    page = f"<title>x</title>{navigation}<h2>1.&nbsp;Mills</h2><p>See <a href=c>the dams</a>.</p>{navigation}"
+
+    assert _texts(tmp_path, page) == {"1. Mills": "See the dams."}
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        "<div class=note><h3>Note</h3>{}</div>",
+        "<aside><h2>Aside</h2>{}</aside>",
+        "<div class='admonition tip'><h4>A tip</h4>{}</div>",
+        "<div><h3>Warning</h3>{}</div>",
+    ],
+)
+def test_a_box_ends_where_it_ends(tmp_path: Path, box: str) -> None:  # fmt: skip
+    page = (
+        f"<h1>Mill</h1><p>It stands.</p>{box.format('<p>It is wet.</p>')}<p>Since 1883.</p><h2>Dam</h2><p>Of oak.</p>"
+    )
+
+    texts = _texts(tmp_path, page)
+
+    assert list(texts) == ["Mill", "Dam (Mill)"]
+    assert str(texts["Mill"]).endswith("It is wet.\n\nSince 1883.")
+
+
+def test_a_title_with_no_break_spaces_is_not_repeated(tmp_path: Path) -> None:
+    page = "<title>1. Mills</title><h1>1.&nbsp;Mills</h1><p>Two.<h2>1.1.&nbsp;Harl</h2><p>Old."
+
+    assert list(_texts(tmp_path, page)) == ["1. Mills", "1.1. Harl (1. Mills)"]
+
+
 @pytest.mark.parametrize("document", _DOCS, ids=lambda document: document.stem)
 def test_a_page_made_from_markdown_reads_as_the_markdown_does(document: Path) -> None:
     markdown = re.sub(r"<!--.*?-->", "", document.read_text(), flags=re.DOTALL)

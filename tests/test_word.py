@@ -203,7 +203,7 @@ def test_the_names_of_merged_columns_are_not_given_to_others(tmp_path: Path) -> 
     merged = '<w:tr><w:tc><w:tcPr><w:gridSpan w:val="3"/></w:tcPr><w:p><w:r><w:t>Sales</w:t></w:r></w:p></w:tc></w:tr>'
     body = _paragraph("See below.") + _table("North|5|6").replace("<w:tbl>", f"<w:tbl>{merged}")
 
-    assert list(_texts(tmp_path, _document(body)).values()) == ["See below.\n\n- Sales\n- North; 5; 6"]
+    assert list(_texts(tmp_path, _document(body)).values()) == ["See below.\n\nSales\n\n- North; 5; 6"]
 
 
 def test_a_letterhead_is_no_title(tmp_path: Path) -> None:

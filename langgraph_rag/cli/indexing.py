@@ -33,6 +33,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.reading.files import Read, read_what_can_be
 from langgraph_rag.tools.reading.folders import NAMED, READABLE, empty_folders, left_out, otherwise_named, vanished
+from langgraph_rag.tools.reading.markup import MARKUP
 from langgraph_rag.tools.reading.question_sets import SETS
 from langgraph_rag.tools.reading.rows import FieldNames
 from langgraph_rag.tools.splitting import Splitter, Splitting
@@ -104,7 +105,11 @@ def index(
     title_field: Annotated[str, typer.Option(help="Field that has the title.")] = "title",
     id_field: Annotated[str, typer.Option(help="Field that has the id.")] = "id",
     format: Annotated[
-        str, typer.Option(help=f"Set that JSON and tables are of, by default told by their form: {', '.join(SETS)}.")
+        str,
+        typer.Option(
+            help=f"Set that JSON and tables are of ({', '.join(SETS)}), or markup of .txt and the like "
+            f"({', '.join(MARKUP)}); by default told by their form."
+        ),
     ] = "",
 ) -> None:
     """Add documents to a knowledge base, which is created if it is missing; run again to continue a stopped run."""

@@ -36,10 +36,10 @@ from langgraph_rag.tools.reading.folders import (
 )
 from langgraph_rag.tools.reading.json_documents import read_json, read_json_lines
 from langgraph_rag.tools.reading.markdown import read_markdown, section_title
+from langgraph_rag.tools.reading.markup import MARKUP, ending_of
 from langgraph_rag.tools.reading.not_text import leads_on, without_what_is_no_text
 from langgraph_rag.tools.reading.pdf import read_pdf
 from langgraph_rag.tools.reading.question_sets import SETS
-from langgraph_rag.tools.reading.restructured_text import restructured_text_to_markdown
 from langgraph_rag.tools.reading.rows import Documents, FieldNames
 from langgraph_rag.tools.reading.slides import read_slides
 from langgraph_rag.tools.reading.tables import read_table
@@ -65,8 +65,9 @@ def read_documents(sources: str | Path | Iterable[str | Path], *, format: str = 
     Args:
         sources: one or several files (JSON, JSON lines, CSV, TSV, Markdown, HTML, Word, Excel, PowerPoint, PDF, plain
             text), or folders with such files; in folders, JSON, CSV and TSV are left out.
-        format: the name of the published question set that JSON and tables are of, such as `musique`; by default, it is
-            told by their form, and paragraphs of its questions are documents.
+        format: the name of the published question set that JSON and tables are of, such as `musique`, whose paragraphs
+            are documents; or the markup of texts whose names do not tell it, such as .txt: `markdown`, `rst`, `html`,
+            or `text` for none. By default, both are told by their form.
 
     Returns:
         A dict for each row, page or section, which the knowledge base splits into passages. The title of a section of a
@@ -116,7 +117,7 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None, *
         DocumentError: when there is no such file or folder, or it has no files of a supported kind.
     """
     if format:
-        expect_name("format", format, SETS)
+        expect_name("format", format, [*SETS, *MARKUP])
     documents: list[Passage] = []
     problems: list[str] = []
     known: DocumentsById = {}
@@ -161,17 +162,8 @@ def _documents(file: Path, names: FieldNames, format: str) -> tuple[list[dict[st
     if kind in EXCEL:
         return _read_office(file, partial(read_workbook, file=file, names=names))
     if kind in _OF_ROWS:
-        return _OF_ROWS[kind](_read(file), file, names, format)
-    if kind in HTML | WORD:
-        found = _sections_of_page(file)
-    elif kind in MARKDOWN:
-        found = _sections(_read(file), file)
-    elif kind in RST:
-        found = _sections(restructured_text_to_markdown(_read(file)), file)
-    else:
-        text = _read(file)
-        found = [{"title": opening_of(text) or _name_of(file), "text": text}]
-    found = _with_text(found)
+        return _OF_ROWS[kind](_read(file), file, names, "" if format in MARKUP else format)
+    found = _with_text(_of_text(file, MARKUP.get(format, "")))
     return [{**document, **_placed(file, number), PLACE: str(file)} for number, document in enumerate(found)], []
 
 
@@ -245,12 +237,29 @@ def _read_office(file: Path, read: Callable[[bytes], _Content]) -> _Content:
         raise DocumentError(f"{file}: {error}") from error
 
 
-def _sections_of_page(file: Path) -> list[dict[str, object]]:
-    from langgraph_rag.tools.reading.html import decoded_page, read_html  # here: the import takes a tenth of a second
+def _of_text(file: Path, given: str) -> list[dict[str, object]]:
+    """Return the sections of a file; `given` is the ending that it should have if its own does not tell its kind."""
+    from langgraph_rag.tools.reading.html import decoded_page  # here and below: the imports take a tenth of a second
+    from langgraph_rag.tools.reading.restructured_text import restructured_text_to_html
     from langgraph_rag.tools.reading.word import word_to_html
 
+    kind = file.suffix.lower()
+    if kind in WORD:
+        return _sections_of_page(_read_office(file, word_to_html), file)
+    text = _read(file, decoded_page if kind in HTML else decoded)
+    if kind not in HTML | MARKDOWN | RST:
+        kind = given or ending_of(text)
+    if kind in HTML | RST:
+        return _sections_of_page(restructured_text_to_html(text) if kind in RST else text, file)
+    if kind in MARKDOWN:
+        return _sections(text, file)
+    return [{"title": opening_of(text) or _name_of(file), "text": text}]
+
+
+def _sections_of_page(html: str, file: Path) -> list[dict[str, object]]:
+    from langgraph_rag.tools.reading.html import read_html
+
     try:
-        html = word_to_html(_bytes(file)) if file.suffix.lower() in WORD else _read(file, decoded_page)
         page = read_html(html)
     except ValueError as error:
         raise DocumentError(f"{file}: {error}") from error

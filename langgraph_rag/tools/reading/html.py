@@ -10,21 +10,16 @@ from markdownify import MarkdownConverter
 from webencodings import lookup
 
 from langgraph_rag.characters import decoded
+from langgraph_rag.tools.reading.html_formulas import write_formulas
+from langgraph_rag.tools.reading.html_parts import rewrite, take_out
 from langgraph_rag.tools.reading.html_tables import simplify_tables
 
-_NO_TEXT = (
-    "script, style, template, noscript, svg, iframe, button, select, dialog, nav, footer, [role=navigation], "
-    "[role=search], .navheader, .navfooter, .breadcrumb, .breadcrumbs, .skip-link, .skiplink, .prev-next-area, "
-    "[role=doc-pagebreak], [rel=prev], [rel=next], [hidden], [aria-hidden=true], "
-    "[style*='display:none'], [style*='display: none']"
-)
 _MAIN = ("main, [role=main]", "article", "body")
-_HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _DEEPEST = 120  # levels of elements, as converting them takes recursion and time that grows with the square
 _BLANKS = re.compile("[ \t]{9,}")  # the converter takes time that grows with the square of their number
 _WORD = re.compile(r"\w")
 _ESCAPE = b"\x1b"
-_REFERENCE = re.compile(r"\s*\[[^][]{1,20}\]\s*")  # "[1]", "[note 2]"
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 class Page(NamedTuple):
@@ -54,17 +49,18 @@ def decoded_page(written: bytes) -> str:
 def read_html(html: str) -> Page:
     """Convert a page to Markdown.
 
-    The main part is the only `main` or `article`, or else the whole body. Menus, footers, buttons, scripts, hidden
-    parts, signs that link to a heading, and numbers of references are left out. Of a page whose elements are nested too
-    deeply, only the text is returned.
+    The main part is the only `main` or `article`, or else the whole body. Menus, footers, buttons, scripts, hidden and
+    struck parts, signs that link to a heading, and numbers of references are left out. Of a page whose elements are
+    nested too deeply, only the text is returned.
 
     Raises:
         ValueError: when the page has no text.
     """
     with warnings.catch_warnings(action="ignore", category=XMLParsedAsHTMLWarning):
         page = BeautifulSoup(html, "lxml")
-    for part in page.select(_NO_TEXT):
-        part.decompose()
+    write_formulas(page)
+    rewrite(page)
+    take_out(page)
     title = " ".join(page.title.get_text().split()) if page.title else ""
     main = next((found[0] for name in _MAIN if len(found := page.select(name)) == 1), page)
     markdown = main.get_text("\n") if _is_deep(main) else _to_markdown(main)
@@ -81,20 +77,11 @@ def _is_deep(page: Tag) -> bool:
 
 
 def _to_markdown(page: Tag) -> str:
-    for sign in filter(_is_sign, page.select("a, sup")):
-        sign.decompose()
     for text in page.find_all(string=_BLANKS):
         if not text.find_parent("pre"):
             text.replace_with(_BLANKS.sub(" ", text))
     simplify_tables(page)
     return str(_converter.convert_soup(page))
-
-
-def _is_sign(tag: Tag) -> bool:
-    text = tag.get_text()
-    if tag.name == "sup":
-        return _REFERENCE.fullmatch(text) is not None
-    return tag.find_parent(_HEADINGS) is not None and not _WORD.search(text)
 
 
 class _Converter(MarkdownConverter):
@@ -107,11 +94,16 @@ class _Converter(MarkdownConverter):
     def convert_img(self, image: Tag, _: str, parent_tags: set[str]) -> str:
         return self.escape(str(image.get("alt", "")), parent_tags)
 
+    def convert_td(self, cell: Tag, text: str, parent_tags: set[str]) -> str:
+        text = super().convert_td(cell, _BAR.sub(r"\|", text), parent_tags)  # type: ignore[misc]  # its stub lacks it
+        return str(text)
+
     def convert_summary(self, _: Tag, text: str, parent_tags: set[str]) -> str:
         return f"\n\n{text.strip()}\n\n"
 
     def convert_dt(self, _: Tag, text: str, parent_tags: set[str]) -> str:
-        return f"\n\n{text.strip().rstrip(':')}:"
+        term = text.strip().rstrip(":")
+        return f"\n\n{term}" if term.endswith((".", "?", "!")) else f"\n\n{term}:"
 
     def convert_dd(self, _: Tag, text: str, parent_tags: set[str]) -> str:
         lines = text.strip().split("\n")
@@ -123,6 +115,6 @@ _converter = _Converter(
     escape_misc=True,
     heading_style="atx",
     newline_style="backslash",
-    strip=["a", "b", "strong", "i", "em", "s", "del"],  # their marks would stay beside punctuation
+    strip=["a", "b", "strong", "i", "em"],  # their marks would stay beside punctuation
     sup_symbol="<sup>",
 )

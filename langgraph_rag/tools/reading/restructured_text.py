@@ -1,138 +1,411 @@
-"""Reads reStructuredText as Markdown: its headings, and its text without roles, links and directives."""
+"""Reads reStructuredText with docutils, also with directives and roles that only Sphinx or a project knows."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, singledispatchmethod
+from html import escape
+from itertools import zip_longest
+from textwrap import dedent
+from typing import Any
 
-_MARK = "[=~^\"'#*+`-]"
-_UNDERLINED = re.compile(
-    rf"^(?:(?P<over>{_MARK})(?P=over){{2,}}[ \t]*\n)?[ \t]*(?P<text>\S.*)\n(?P<under>{_MARK})(?P=under){{2,}}[ \t]*$",
-    re.MULTILINE,
-)
-_ROLE = re.compile(r":[\w:+.-]{1,60}:`[~!]?([^`<]+?)(?:\s*<[^`<>]*>)?`")
-_LINK = re.compile(r"`([^`<]+?)\s*<[^`<>]+>`__?")
-_REFERENCE = re.compile(r"(?<!`)`([^`]+)`__?")
-_DIRECTIVE = re.compile(r"\.\. (?:\|[^|\n]+\| )?([\w:+.-]{1,60})::[ \t]*(.*)")
-_EXPLICIT = re.compile(r"\.\.(?:[ \t]|$)")  # a target, a footnote, a comment
-_NOTED = re.compile(r"\.\. \[[^\]\n]+\]\s+(?=\S)")
-_OPTION = re.compile(r":[\w-]+:(?:\s|$)")
-_ITEM = re.compile(r"(?:[-*+•]|\(?(?:\d{1,3}|[a-zA-Z#])[.)])[ \t]+(?=\S)")
-_TABLE = re.compile(r"[=+|][-=+| ]")
+from docutils import frontend, nodes, utils
+from docutils.parsers.rst import Parser, directives, states
+from docutils.parsers.rst.directives import body, misc, tables
+from docutils.statemachine import StringList
+
+_LONGEST = 5_000_000  # characters of a text, and of a line: beyond, it is read as plain text, as docutils needs seconds
+_LONGEST_LINE = 50_000
+_MOST_EXPANDED = 10_000  # substitutions of a text: they may hold each other
+_DEEPEST = 6  # level of headings in HTML
+
+
+class _AnyOption(dict[str, Any]):
+    """The options of a directive; others are taken as they stand."""
+
+    def __missing__(self, name: str) -> Any:
+        return directives.unchanged
+
+
+_DOCUTILS = {
+    name: type(kind.__name__, (kind,), {"option_spec": _AnyOption(kind.option_spec or {})})
+    for name, kind in {
+        "csv-table": tables.CSVTable,
+        "list-table": tables.ListTable,
+        "parsed-literal": body.ParsedLiteral,
+        "replace": misc.Replace,
+        "table": tables.RSTTable,
+        "unicode": misc.Unicode,
+    }.items()
+}
 _CODE = frozenset(
-    "code code-block sourcecode parsed-literal literalinclude console prompt doctest testcode testsetup testoutput "
-    "productionlist math graphviz digraph".split()
+    "code code-block code-cell console digraph doctest graph graphviz highlight-block ipython jupyter-execute "
+    "mermaid plantuml plot productionlist prompt sourcecode terminal testcode testoutput uml".split()
 )
 _NO_TEXT = frozenset(
-    "contents currentmodule default-domain figure highlight image include index module raw sectionauthor toctree title "
-    "meta only".split()
+    "autosummary bibliography codeauthor contents currentmodule default-domain default-role footer header "
+    "highlight include index inheritance-diagram literalinclude meta module moduleauthor raw role section- "
+    "numbering sectionauthor sectnum tabularcolumns tags target-notes testcleanup testsetup title toctree".split()
 )
-_ADMONITIONS = frozenset(
-    "note warning caution danger error hint important tip attention seealso admonition topic sidebar rubric".split()
+_PROSE = frozenset(  # only their content is read; an argument begins the text
+    "attention caution danger epigraph error highlights hint important math note pull-quote seealso tip todo "
+    "warning".split()
+)
+_FRAMES = frozenset(  # their arguments are settings
+    "button-link card-carousel compound container cssclass div figure grid grid-item hlist ifconfig image line- "
+    "block only rst-class tab-set tabs".split()
 )
 _VERSIONS = {
-    "versionadded": "New in version {}:",
-    "versionchanged": "Changed in version {}:",
-    "deprecated": "Deprecated since version {}:",
-    "versionremoved": "Removed in version {}:",
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
 }
-_LITERAL = re.compile(r"::[ \t]*$")
-_HEADING = re.compile("#{1,6} ")
+_PRINTED = frozenset(  # roles that say how a text looks
+    "abbr abbreviation b bold code command dfn doc em emphasis eq file guilabel i index italic kbd literal "
+    "mailheader makevar math menuselection mimetype newsgroup numref option program ref regexp samp strong term "
+    "title title-reference".split()
+)
+_RAISED = {
+    "sub": nodes.subscript,
+    "subscript": nodes.subscript,
+    "sup": nodes.superscript,
+    "superscript": nodes.superscript,
+}
+_UNPRINTED = frozenset("del raw s strike strikethrough".split())
+_NUMBERED = {"cve": "CVE-", "cwe": "CWE-"}
+_NUMBER = re.compile(r"#?\d[\d.,:/#-]*")
+_ABBREVIATED = 4  # letters of a name that is written in capitals: RFC, PEP
+_ROLE = re.compile(r"([\w.+:-]+)(?:\s*\(\s*([\w-]+)\s*\))?")  # "name(base)", as it is declared
+_WITH_TARGET = re.compile(r"(.+?)\s*<[^<>]+>", re.DOTALL)
+_SHORTENED = re.compile(r"~[\w.]")
+_OPTION = re.compile(r":[\w:+.-]+:(?:\s|$)")
+_ALT = re.compile(r":alt:\s+(.+)")
+_CLASS = re.compile(r"[a-z][a-z0-9 -]*")
+_LETTER = re.compile(r"[^\W\d_]")
+_HEADING = re.compile(r"(?:(?P<over>\W)(?P=over)*\n)?[ \t]*(?P<text>\S.*)\n(\W)\3+")
+_OF_FILES = frozenset("orphan tocdepth nocomments nosearch".split())  # fields that set how Sphinx shows a file
 
 
-def restructured_text_to_markdown(text: str) -> str:
-    """Return reStructuredText as Markdown; what has no such form, such as a table of marks, stays as it is.
+def restructured_text_to_html(text: str) -> str:
+    """Return reStructuredText as HTML.
 
-    Terms are lines of their own, and their descriptions quotes below them; so are the arguments of directives and their
-    contents.
+    No file is read, and no directive is run. Directives that are not docutils' own become prose (admonitions, notes
+    about versions), code, nothing (contents, settings), or a term with its description; one without content right above
+    a heading is only its anchor. What docutils cannot parse stays as it is written; so does a text that is too long or
+    nested too deeply.
     """
-    text = text.expandtabs() if text.endswith("\n") else f"{text.expandtabs()}\n"
-    marks = [*dict.fromkeys(_level(found) for found in _UNDERLINED.finditer(text))]  # of the levels, from the first on
-    text = _UNDERLINED.sub(lambda found: f"\n{'#' * (marks.index(_level(found)) + 1)} {found['text'].strip()}\n", text)
-    for markup in (_ROLE, _LINK, _REFERENCE):
-        text = markup.sub(r"\1", text)
-    return "\n".join(_blocks(text.split("\n")))
+    if len(text) > _LONGEST or any(len(line) > _LONGEST_LINE for line in text.split("\n")):
+        return _plain(text)
+    try:
+        document = _parsed(text)
+        return "".join(_Writer(document).html(document))
+    except RecursionError:
+        return _plain(text)
 
 
-def _level(heading: re.Match[str]) -> tuple[str, bool]:
-    """Return what tells the level of a heading: its mark, and whether that is also above it."""
-    return heading["under"], heading["over"] is not None
+def _plain(text: str) -> str:
+    return "".join(f"<p>{'<br>'.join(escape(part).split(chr(10)))}</p>" for part in re.split(r"\n\s*\n", text))
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of Markdown for lines of one indentation and what is indented below them."""
-    number, literal = 0, False
-    while number < len(lines):
-        line = lines[number]
-        body, after = _indented(lines, number + 1)
-        directive = _DIRECTIVE.match(line)
-        if line[:1] == " ":  # a quote or, after "::", a literal block
-            body, number = _indented(lines, number)
-            yield from _fenced(_dedented(body)) if literal else _quoted(body)
-            literal = False
-            continue
-        if directive:
-            following = next((line for line in lines[after:] if line.strip()), "")
-            yield from _directive(directive[1], directive[2], body, following)
-        elif _EXPLICIT.match(line):
-            noted = _NOTED.match(line)
-            yield from [line[noted.end() :], *_blocks(_dedented(body)), ""] if noted else []
-        elif item := _ITEM.match(line):
-            inner = [line[item.end() :], *_dedented(body, item.end())]
-            first, *others = _blocks(inner) or [""]
-            yield from [
-                item[0] + first,
-                *(" " * item.end() + line if line else "" for part in others for line in part.split("\n")),
-            ]
-        elif line.startswith(">>> "):
-            after = next((end for end in range(number, len(lines)) if not lines[end].strip()), len(lines))
-            yield from _fenced(lines[number:after])
-        elif body and body[0].strip() and not literal and not _TABLE.match(line):
-            yield from ["", line, "", *_quoted(body)]  # a term with its description
+_TAGS: dict[type[nodes.Node], str] = {
+    nodes.block_quote: "blockquote",
+    nodes.bullet_list: "ul",
+    nodes.caption: "p",
+    nodes.citation: "dl",
+    nodes.definition: "dd",
+    nodes.definition_list: "dl",
+    nodes.description: "dd",
+    nodes.doctest_block: "pre",
+    nodes.entry: "td",
+    nodes.enumerated_list: "ol",
+    nodes.field_body: "dd",
+    nodes.field_list: "dl",
+    nodes.field_name: "dt",
+    nodes.line_block: "div",
+    nodes.list_item: "li",
+    nodes.literal: "code",
+    nodes.literal_block: "pre",
+    nodes.option_group: "dt",
+    nodes.option_list: "dl",
+    nodes.paragraph: "p",
+    nodes.row: "tr",
+    nodes.subscript: "sub",
+    nodes.superscript: "sup",
+    nodes.table: "table",
+    nodes.tbody: "tbody",
+    nodes.thead: "thead",
+}
+_ENUMERATED = {"arabic": "1", "loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
+
+
+class _Writer:
+    """Writes a parsed document as HTML whose headings are not nested in sections."""
+
+    def __init__(self, document: nodes.document) -> None:
+        self._substitutions = document.substitution_defs
+        self._expanded = 0
+        self._level = 0
+
+    @singledispatchmethod
+    def html(self, node: nodes.Node) -> Iterator[str]:
+        """Yield the HTML of a node and those within it."""
+        tag = _TAGS.get(type(node), "")
+        yield f"<{tag}{_attributes(node)}>" if tag else ""
+        for child in node.children:
+            yield from self.html(child)
+        yield f"</{tag}>" if tag else ""
+
+    @html.register
+    def _(self, text: nodes.Text) -> Iterator[str]:
+        yield _escaped(text)
+
+    @html.register(nodes.colspec | nodes.comment | nodes.substitution_definition)
+    def _(self, _: nodes.Node) -> Iterator[str]:
+        yield from ()
+
+    @html.register
+    def _(self, _: nodes.footnote_reference) -> Iterator[str]:
+        yield "<sup>[1]</sup>"  # whatever its number
+
+    @html.register
+    def _(self, field: nodes.field) -> Iterator[str]:
+        if field[0].astext() not in _OF_FILES:
+            for child in field.children:
+                yield from self.html(child)
+
+    @html.register
+    def _(self, rubric: nodes.rubric) -> Iterator[str]:
+        if not _is_anchor(rubric):
+            yield from ("<p>", *(part for child in rubric.children for part in self.html(child)), "</p>")
+
+    @html.register
+    def _(self, label: nodes.label) -> Iterator[str]:
+        if isinstance(label.parent, nodes.citation):
+            yield f"<dt>[{_escaped(label)}]</dt>"
+
+    @html.register
+    def _(self, reference: nodes.citation_reference) -> Iterator[str]:
+        yield f"[{_escaped(reference)}]"
+
+    @html.register
+    def _(self, item: nodes.definition_list_item) -> Iterator[str]:
+        *terms, description = item.children
+        for term, following in zip_longest(terms, terms[1:]):
+            yield "" if isinstance(term, nodes.classifier) else "<dt>"
+            yield from self.html(term)
+            yield " : " if isinstance(following, nodes.classifier) else "</dt>"
+        yield from self.html(description)
+
+    @html.register
+    def _(self, option: nodes.option) -> Iterator[str]:
+        yield f"{'' if option is option.parent[0] else ', '}{_escaped(option)}"
+
+    @html.register
+    def _(self, image: nodes.image) -> Iterator[str]:
+        yield escape(image.get("alt", ""), quote=False)
+
+    @html.register
+    def _(self, section: nodes.section) -> Iterator[str]:
+        self._level += 1
+        for child in section.children:
+            yield from self.html(child)
+        self._level -= 1
+
+    @html.register
+    def _(self, title: nodes.title) -> Iterator[str]:
+        tag = f"h{min(self._level, _DEEPEST)}" if isinstance(title.parent, nodes.section) else "caption"
+        yield f"<{tag}>"
+        for child in title.children:
+            yield from self.html(child)
+        yield f"</{tag}>"
+
+    @html.register
+    def _(self, message: nodes.system_message) -> Iterator[str]:
+        """Yield what docutils could not parse as it is written, or as a heading that skips levels."""
+        for written in (child.astext() for child in message.children if isinstance(child, nodes.literal_block)):
+            heading = _HEADING.fullmatch(written.strip("\n"))
+            tag, text = (f"h{min(self._level + 1, _DEEPEST)}", heading["text"]) if heading else ("pre", written)
+            yield f"<{tag}>{escape(text, quote=False)}</{tag}>"
+
+    @html.register
+    def _(self, reference: nodes.substitution_reference) -> Iterator[str]:
+        definition = self._substitutions.get(nodes.fully_normalize_name(reference.astext()))
+        self._expanded += 1
+        if definition is None or self._expanded > _MOST_EXPANDED:
+            yield _escaped(reference)
         else:
-            literal = line.rstrip().endswith("::") or literal and not line.strip()
-            yield _LITERAL.sub(":", line)
-            after = number + 1
-        number = after
+            for child in definition.children:
+                yield from self.html(child)
 
 
-def _directive(name: str, argument: str, body: Sequence[str], following: str) -> Iterator[str]:
-    """Yield the text of a directive; one without content right above a heading is only its anchor."""
-    options = next((n for n, line in enumerate(body) if not _OPTION.match(line.strip())), len(body))
-    content = _dedented(body[options:])
-    if name in _NO_TEXT:
-        return
-    if name in _CODE:
-        yield from _fenced(content)
-        return
-    if name in _VERSIONS:
-        version, _, rest = argument.partition(" ")
-        argument, content = "", [f"{_VERSIONS[name].format(version)} {rest}".strip(), *content]
-    elif name in _ADMONITIONS:
-        argument, content = "", [argument, *content]
-    is_anchor = not any(line.strip() for line in content) and _HEADING.match(following)
-    if argument and not is_anchor:
-        yield from ["", argument, ""]
-    yield from _quoted(content) if argument else ["", *_blocks(content), ""]
+def _escaped(node: nodes.Node) -> str:
+    return escape(node.astext(), quote=False)
 
 
-def _indented(lines: Sequence[str], start: int) -> tuple[list[str], int]:
-    """Return the indented lines from a position on, with blank ones between, and the position after them."""
-    end = last = start
-    while end < len(lines) and (not lines[end].strip() or lines[end][:1] == " "):
+def _attributes(node: nodes.Node) -> str:
+    if isinstance(node, nodes.enumerated_list):
+        return f' type="{_ENUMERATED[node["enumtype"]]}" start="{node.get("start", 1)}"'
+    if isinstance(node, nodes.entry):
+        return f' colspan="{node.get("morecols", 0) + 1}" rowspan="{node.get("morerows", 0) + 1}"'
+    return ""
+
+
+def _is_anchor(rubric: nodes.rubric) -> bool:
+    """Return whether only the like of it stands between a line and the next heading."""
+    following: nodes.Node | None = rubric
+    while isinstance(following, nodes.rubric | nodes.target | nodes.comment | nodes.system_message):
+        following = following.next_node(descend=False, siblings=True, ascend=True)
+    return isinstance(following, nodes.section)
+
+
+def _parsed(text: str) -> nodes.document:
+    settings = frontend.get_default_settings(Parser)
+    settings._disable_config = True
+    settings.file_insertion_enabled = settings.raw_enabled = settings.warning_stream = False
+    settings.line_length_limit = _LONGEST_LINE
+    settings.report_level = settings.halt_level = utils.Reporter.SEVERE_LEVEL + 1
+    document = utils.new_document("", settings)
+    inliner: Any = states.Inliner()
+    declared: dict[str, str] = {}
+    inliner.interpreted = partial(_of_role, declared)  # not in a subclass, whose patterns would be incomplete
+    inliner.declared = declared
+    parser = Parser(inliner=inliner)
+    parser.state_classes = _STATES
+    parser.parse(text, document)
+    return document
+
+
+class _Directives(states.RSTState):
+    """What all states of the parser share: how directives are read."""
+
+    nested_sm_cache: list[Any] = []  # not shared with other uses of docutils in this process
+
+    def __init__(self, state_machine: Any, debug: bool = False) -> None:
+        super().__init__(state_machine, debug)
+        self.nested_sm_kwargs = {"state_classes": _STATES, "initial_state": "Body"}
+
+    def explicit_construct(self, match: re.Match[str]) -> Any:
+        body: Any = super()
+        found = _DIRECTIVE.match(match.string)
+        return self.directive(found) if found else body.explicit_construct(match)
+
+    def directive(self, match: re.Match[str], **presets: Any) -> tuple[list[nodes.Node], bool]:
+        """Return the nodes of a directive, and whether a blank line follows; `presets` are those of substitutions."""
+        body: Any = self
+        machine = body.state_machine
+        name = match[1].lower().rsplit(":", 1)[-1]
+        begin = machine.line_offset
+        if name in _DOCUTILS:
+            found, ended = body.run_directive(_DOCUTILS[name], match, name, presets)
+            if presets or not any(isinstance(node, nodes.system_message) for node in found):
+                return found, ended
+            machine.goto_line(begin + machine.input_offset)
+        block, _, offset, ended = machine.get_first_known_indented(match.end(), strip_top=False)
+        arguments, options, content = _taken_apart(block)
+        if presets:
+            return ([nodes.image(alt=_alt(options))] if name == "image" else []), ended
+        return list(self._read(name, arguments, options, content, offset)), ended
+
+    def _read(
+        self, name: str, arguments: list[str], options: list[str], content: list[str], lineno: int
+    ) -> Iterator[nodes.Node]:
+        if name == "role" and (role := _ROLE.match(" ".join(arguments))):
+            inliner: Any = self.inliner
+            inliner.declared[role[1].lower()] = (role[2] or "").lower()
+        if name in _NO_TEXT:
+            return
+        if name in _CODE:
+            written = "\n".join([*arguments[1:], *content])
+            yield nodes.literal_block(written, written)
+            return
+        if name in _VERSIONS:
+            version, _, rest = " ".join(arguments).partition(" ")
+            first = f"{_VERSIONS[name]} {version}{': ' if rest or any(content) else '.'}{rest}"
+            content[:1] = [first, "", *content[:1]] if rest or not any(content) else [first + content[0]]
+        elif name in _PROSE:
+            content = [*arguments, "", *content]
+        elif alt := _alt(options):
+            yield nodes.paragraph(alt, alt)
+        within = nodes.container()
+        self.nested_parse(StringList(content, source=""), lineno, within)
+        is_title = not (
+            name in _FRAMES
+            or name in _PROSE
+            or name in _VERSIONS
+            or name.startswith("auto")
+            or name == "class"
+            and not content
+            and _CLASS.fullmatch("".join(arguments))
+        )
+        titles = [line for line in arguments if is_title and _LETTER.search(line)]
+        if not titles:
+            yield from within.children
+        elif not within.children:
+            yield from (nodes.rubric(title, "", *self._inline(title, lineno)) for title in titles)
+        else:
+            terms = [nodes.term(title, "", *self._inline(title, lineno)) for title in titles]
+            item = nodes.definition_list_item("", *terms, nodes.definition("", *within.children))
+            yield nodes.definition_list("", item)
+
+    def _inline(self, title: str, lineno: int) -> list[nodes.Node]:
+        """Return a title; a signature has no markup, though it may have asterisks."""
+        return list(self.inline_text(title, lineno)[0]) if "`" in title else [nodes.Text(title)]
+
+
+def _taken_apart(block: StringList) -> tuple[list[str], list[str], list[str]]:
+    """Return the lines of arguments of a directive, those of its options, and its content."""
+    lines = list(block)
+    if not lines or not lines[0].strip():
+        first = begin = 1 if lines else 0
+    else:
+        begin = 1
+        while begin < len(lines) and lines[begin].strip() and not _OPTION.match(lines[begin].strip()):
+            begin += 1
+        first = 0
+    end = begin
+    while end < len(lines) and lines[end].strip() and (_OPTION.match(lines[end]) or end > begin):
         end += 1
-        last = end if lines[end - 1].strip() else last
-    return list(lines[start:last]), end if last > start else start
+    arguments = [line.strip().rstrip("\\").rstrip() for line in lines[first:begin] if line.strip()]
+    while end < len(lines) and not lines[end].strip():
+        end += 1
+    options = [line.strip() for line in lines[begin:end] if line.strip()]
+    return arguments, options, dedent("\n".join(lines[end:])).split("\n")
 
 
-def _dedented(lines: Sequence[str], most: int = 1_000) -> list[str]:
-    own = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
-    indent = min([*own, most])
-    return [line[indent:] for line in lines]
+def _alt(options: Sequence[str]) -> str:
+    return next((found[1] for line in options if (found := _ALT.match(line))), "")
 
 
-def _quoted(body: Sequence[str]) -> list[str]:
-    return ["", *(f"> {line}".rstrip() for part in _blocks(_dedented(body)) for line in part.split("\n")), ""]
+_BODY: Any = states.Body
+_DIRECTIVE: re.Pattern[str] = _BODY.explicit.constructs[-1][1]
+_STATES = tuple(type(state.__name__, (_Directives, state), {}) for state in states.state_classes)
 
 
-def _fenced(code: Sequence[str]) -> list[str]:
-    written = "\n".join(code).strip("\n").rstrip()
-    return ["", "```", written, "```", ""] if written else []
+def _of_role(
+    declared: Mapping[str, str], rawsource: str, text: str, role: str, lineno: int
+) -> tuple[list[nodes.Node], list[Any]]:
+    """Return the node of a role, as docutils' `Inliner.interpreted` does; `declared` are the bases of a file's own."""
+    name = role.lower().rsplit(":", 1)[-1]
+    name = declared.get(name, name)
+    text = utils.unescape(text)
+    if kind := _RAISED.get(name):
+        return [kind(rawsource, text)], []
+    return [nodes.inline(rawsource, "" if name in _UNPRINTED else _shown(name, text))], []
+
+
+def _shown(role: str, text: str) -> str:
+    """Return the text of a role as it is printed."""
+    if titled := _WITH_TARGET.fullmatch(text):
+        return titled[1]
+    if role in ("samp", "file"):
+        return text.replace("{", "").replace("}", "")
+    if role in ("guilabel", "menuselection"):
+        return text.replace("&", "").replace("-->", "\u2192")
+    if role in _PRINTED or not role:
+        return text
+    if _NUMBER.fullmatch(text):
+        named = role.upper() if len(role) <= _ABBREVIATED else role
+        return f"{_NUMBERED.get(role, f'{named} ')}{text}"
+    if _SHORTENED.match(text):
+        return re.split(r"\.|::", text[1:].rstrip("."))[-1]
+    return text.lstrip("!.") if text[:1] in "!." else text

@@ -1,0 +1,282 @@
+"""Takes out of HTML pages what is no text of them, and puts what is hidden, counted or noted where it is read."""
+
+import re
+from collections.abc import Iterator
+
+from bs4 import BeautifulSoup, Tag
+from bs4.element import NavigableString
+
+_NO_TEXT = (
+    "script, style, template, noscript, svg, iframe, select, dialog, nav, footer, [role=navigation], [role=search], "
+    "[role=banner], [role=contentinfo], [role=menu], [role=menubar], .skip-link, .skiplink, .headerlink, "
+    ".viewcode-link, .navheader, .navfooter, .topNav, .subNav, .bottomNav, .skipNav, "
+    ".linenos, .lineno, [role=doc-pagebreak], [rel=prev], [rel=next], rt, rp, rtc"
+)
+_STRUCK = "s, strike, del, [style*='line-through'], .line-through, .strikethrough, .strike"
+_HIDDEN = "[hidden]:not([hidden='until-found']), [aria-hidden=true], [style*='display:none'], [style*='display: none']"
+_HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
+_BLOCKS = ["p", "div", "section", "blockquote", "figure", "pre", *_HEADINGS]
+_WORD = re.compile(r"\w")
+_NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
+_NAVIGATING = frozenset(
+    "breadcrumb breadcrumbs contents menu menubar nav navbar navfooter navheader navigation navlist pager pagination "
+    "prev related rellinks sidebar sphinxsidebar sitemap tableofcontents toc toctree".split()
+)
+_LEADING = frozenset("contents home index modules next prev previous top up".split())
+_KEYS = frozenset("hnpu")  # of links to the first, next, previous page, and to the one above
+_MOSTLY = 0.5  # of the letters of a part with such a name: in links
+_LONGEST_SIGN = 300  # characters of what holds links to the pages before and after
+_UNFOLDING = frozenset(
+    "accordion answer collapse collapsible expandable faq pane panel spoiler tab tabcontent tabpanel tabs".split()
+)
+_BOXES = frozenset(
+    "admonition alert aside attention callout caution danger error hint important note notice sidebar tip "
+    "warning".split()
+)
+_BOX_TITLE = re.compile(
+    "attention|caution|danger|error|hint|important|info|note|notice|see also|tip|warning|hinweis|achtung|remarque",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"\s*\[[^][]{1,20}\]\s*")  # "[1]", "[note 2]"
+_MARK = re.compile(r"\W*(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*\u2020\u2021\u00a7\u00b6]{1,3})\W*")
+_NOTED = (
+    "a[role~=doc-noteref], a[data-footnote-ref], a.footnote-ref, a.footnote-reference, a[rel=footnote], sup.footnote, "
+    "sup.footnote-ref, .ltx_note_mark, .ltx_tag_note, label.margin-toggle"
+)
+_BACK = (
+    "a[role~=doc-backlink], a[data-footnote-backref], .footnote-back, .footnote-backref, .reversefootnote, "
+    ".mw-cite-backlink, .fn-backref, .footnote > .label, .footnote > .fn-bracket"
+)
+_NOTES = ".footnotes, .footnote-list, [role=doc-endnotes], #footnotes, ol.references"
+_WITHIN_TEXT = ".ltx_note, span.sidenote, span.marginnote"
+_COUNTERS = re.compile(r"\bcounters\(")  # in a style sheet: items are counted as 1.2.3
+_STYLE = re.compile(
+    r"list-style(?:-type)?\s*:[^;]*?\b(lower-alpha|lower-latin|lower-roman|upper-alpha|upper-latin|upper-roman|none)\b"
+)
+_TYPES = {
+    "lower-alpha": "a",
+    "lower-latin": "a",
+    "lower-roman": "i",
+    "none": "",
+    "upper-alpha": "A",
+    "upper-latin": "A",
+    "upper-roman": "I",
+}
+_ROMAN = dict(m=1000, cm=900, d=500, cd=400, c=100, xc=90, l=50, xl=40, x=10, ix=9, v=5, iv=4, i=1)
+_MOST_ROMAN = 4_000
+
+
+def take_out(page: BeautifulSoup) -> None:
+    """Take out menus, signs, controls, hidden and struck parts; panels of tabs and accordions are read."""
+    for panel in page.select(_HIDDEN):
+        if _unfolds(panel, page):
+            for attribute in ("hidden", "aria-hidden", "style"):
+                panel.attrs.pop(attribute, None)
+    _label_panels(page)
+    for part in page.select(f"{_NO_TEXT}, {_HIDDEN}"):
+        part.decompose()
+    for part in page.select(_STRUCK):
+        if not part.decomposed:
+            _cut(part)
+    _take_out_controls(page)
+    for part in [part for part in page.select("[class], [id]") if _names(part) & _NAVIGATING]:
+        if not part.decomposed and part.name not in ("html", "body", "main") and _is_mostly_links(part):
+            part.decompose()
+    _take_out_signs(page)
+
+
+def _take_out_controls(page: BeautifulSoup) -> None:
+    """Take out buttons, except those that show an answer: they are its question."""
+    for button in page.find_all("button"):
+        if button.has_attr("aria-expanded") or button.find_parent(_HEADINGS) or _names(button) & _UNFOLDING:
+            button.name = "span" if button.find_parent(_HEADINGS) else "p"
+        else:
+            button.decompose()
+
+
+def rewrite(page: BeautifulSoup) -> None:
+    """Make titles of boxes, notes and numbers of items text of their paragraphs."""
+    for heading in page.find_all(_HEADINGS):
+        if _titles_a_box(heading):
+            heading.name = "p"
+    _move_notes(page)
+    legal = any(_COUNTERS.search(style.get_text()) for style in page.find_all("style"))
+    for numbered in page.find_all("ol"):
+        _number(numbered, legal)
+    for numbered in page.find_all("ol"):
+        numbered.name = "ul"
+
+
+def _names(tag: Tag) -> set[str]:
+    """Return the words in the class and id of a part: `md-nav` and `bottomNav` have "nav"."""
+    written = " ".join([*map(str, tag.get_attribute_list("class")), str(tag.get("id", ""))])
+    return {word.lower() for word in _NAME.findall(written)} | set(written.lower().split())
+
+
+def _letters(tag: Tag) -> int:
+    return len("".join(tag.get_text().split()))
+
+
+def _is_mostly_links(part: Tag) -> bool:
+    linked = sum(_letters(link) for link in part.find_all("a") if not link.find_parent("a"))
+    return linked >= _MOSTLY * (_letters(part) or 1)
+
+
+def _unfolds(part: Tag, page: BeautifulSoup) -> bool:
+    """Return whether a hidden part is shown by a click, and is no menu."""
+    if part.get("role") in ("menu", "dialog", "listbox") or _is_mostly_links(part):
+        return False
+    controlled = part.get("id") and page.select_one(f'[aria-controls~="{_quoted(str(part["id"]))}"]')
+    return bool(part.get("role") == "tabpanel" or controlled or _names(part) & _UNFOLDING)
+
+
+def _quoted(id_: str) -> str:
+    return id_.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\a ")
+
+
+def _label_panels(page: BeautifulSoup) -> None:
+    """Put the label of each tab above its panel."""
+    for tabs in page.select("[role=tablist]"):
+        controls = tabs.select("[role=tab]")
+        named = [str(tab.get("aria-controls") or str(tab.get("href", "")).lstrip("#")) for tab in controls]
+        panels = [page.find(id=name) if name else None for name in named]
+        if not all(panels) and tabs.parent:
+            panels = list(tabs.parent.select("[role=tabpanel]"))
+        if controls and len(panels) == len(controls):
+            for tab, panel in zip(controls, panels, strict=True):
+                if isinstance(panel, Tag):
+                    panel.insert(0, _paragraph(f"{tab.get_text(' ', strip=True)}:"))
+            tabs.decompose()
+
+
+def _paragraph(text: str) -> Tag:
+    paragraph = Tag(name="p")
+    paragraph.string = text
+    return paragraph
+
+
+def _cut(part: Tag) -> None:
+    """Take out a part of a sentence, with the space before it if there is one behind it, too."""
+    before, after = part.previous_sibling, part.next_sibling
+    if isinstance(before, NavigableString) and isinstance(after, NavigableString) and re.match(r"[\s.,;:!?)]", after):
+        before.replace_with(before.rstrip())
+    part.decompose()
+
+
+def _take_out_signs(page: BeautifulSoup) -> None:
+    """Take out what holds links to the pages before and after, and little else."""
+    for link in page.find_all("a"):
+        if link.decomposed or not _leads(link):
+            continue
+        parents = (parent for parent in link.parents if parent.name in ("table", "ul", "p", "div", "header", "center"))
+        holding = [part for part in parents if _letters(part) <= _LONGEST_SIGN and _leads_on(part)]
+        if holding:
+            holding[-1].decompose()
+
+
+def _leads(link: Tag) -> bool:
+    words = _NAME.findall(link.get_text())
+    named = bool(words) and words[0].lower() in _LEADING and len(words) == 1
+    return named or bool(_KEYS & {str(key) for key in link.get_attribute_list("accesskey")})
+
+
+def _leads_on(part: Tag) -> bool:
+    return sum(_leads(link) for link in part.find_all("a")) > 1 and not part.find(["h1", "h2", "pre"])
+
+
+def _titles_a_box(heading: Tag) -> bool:
+    """Return whether a heading is that of a box within a text, whose end it does not reach over."""
+    named = _BOX_TITLE.fullmatch(heading.get_text().strip(" \n\xa0:!"))
+    boxes = (parent for parent in heading.parents if parent.name == "aside" or named or _names(parent) & _BOXES)
+    box = next(boxes, None)
+    if heading.name == "h1" or box is None or box.name in ("html", "body", "main", "article"):
+        return False
+    first = next((text for text in box.find_all(string=_WORD)), None)
+    return len(box.find_all(_HEADINGS)) == 1 and first is not None and heading in first.parents
+
+
+def _move_notes(page: BeautifulSoup) -> None:
+    """Take out signs of notes, and make notes paragraphs: those within a text behind the paragraph."""
+    for sign in page.select(f"{_NOTED}, {_BACK}"):
+        if not sign.decomposed:
+            _cut(sign)
+    for sign in page.select("a, sup"):
+        if not sign.decomposed and _is_sign(sign):
+            _cut(sign)
+    for notes in page.select(_NOTES):
+        for part in [notes, *notes.select("ol, li")]:
+            if part.name in ("ol", "li"):
+                part.name = "div"
+    last: dict[int, Tag] = {}
+    for note in page.select(_WITHIN_TEXT):
+        block = note.find_parent(_BLOCKS)
+        text = (note.select_one(".ltx_note_content") or note).get_text(" ", strip=True)
+        if note.decomposed or block is None:
+            continue
+        note.decompose()
+        paragraph = _paragraph(text)
+        last.get(id(block), block).insert_after(paragraph)
+        last[id(block)] = paragraph
+
+
+def _is_sign(tag: Tag) -> bool:
+    """Return whether a part is the number of a reference, or links to the heading in which it stands."""
+    text = tag.get_text()
+    links = [tag] if tag.name == "a" else tag.find_all("a", limit=2)
+    inward = len(links) == 1 and "#" in str(links[0].get("href", ""))
+    if tag.name == "sup":
+        return _REFERENCE.fullmatch(text) is not None or inward and _MARK.fullmatch(text) is not None
+    if inward and tag.find("sup") and _MARK.fullmatch(text):
+        return True
+    return (tag.find_parent(_HEADINGS) is not None or inward) and not _WORD.search(text)
+
+
+def _number(numbered: Tag, legal: bool) -> None:
+    """Write the numbers of items as browsers count them."""
+    items = numbered.find_all("li", recursive=False)
+    style = _STYLE.search(str(numbered.get("style", "")))
+    kind = _TYPES[style[1]] if style else str(numbered.get("type", "1"))
+    if not kind:
+        return
+    step = -1 if numbered.has_attr("reversed") else 1
+    number = _whole(numbered.get("start"), len(items) if step < 0 else 1)
+    outer = numbered.find_parent("li") if legal else None
+    above = str(outer.get("data-number", "")) if outer else ""
+    for item in items:
+        number = _whole(item.get("value"), number)
+        written = f"{above}{_written(number, kind)}."
+        item["data-number"] = written if legal else ""
+        _first_block(item).insert(0, NavigableString(f"{written} "))
+        number += step
+
+
+def _first_block(item: Tag) -> Tag:
+    first = next((child for child in item.children if isinstance(child, Tag) or str(child).strip()), None)
+    return _first_block(first) if isinstance(first, Tag) and first.name in ("p", "div") else item
+
+
+def _whole(given: object, otherwise: int) -> int:
+    text = str(given).strip()
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else otherwise
+
+
+def _written(number: int, kind: str) -> str:
+    if kind in ("a", "A") and number > 0:
+        letters = "".join(reversed([*_letters_of(number)]))
+    elif kind in ("i", "I") and 0 < number < _MOST_ROMAN:
+        letters = "".join(_roman(number))
+    else:
+        return str(number)
+    return letters.upper() if kind.isupper() else letters
+
+
+def _letters_of(number: int) -> Iterator[str]:
+    while number:
+        number, letter = divmod(number - 1, 26)
+        yield chr(ord("a") + letter)
+
+
+def _roman(number: int) -> Iterator[str]:
+    for letters, value in _ROMAN.items():
+        yield letters * (number // value)
+        number %= value
