@@ -141,7 +141,7 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
 @pytest.mark.parametrize(
     ("markdown", "text"),
     [
-        ("The **HX** by [Ada](https://a.b/c?d=1) ~~or~~ `x`![a boat](b.png).", "The HX by Ada or xa boat."),
+        ("The **HX** by [Ada](https://a.b/c?d=1) ~~or~~ `x`![a boat](b.png).", "The HX by Ada xa boat."),
         ("See [[Ada Renk|Ada]] and [[Orla]].", "See Ada and Orla."),
         ("A row of [[1, 2.5]] by [[1]](https://a.b/c).", "A row of [[1, 2.5]] by [1]."),
         (

@@ -7,7 +7,7 @@ has a part that is much shorter than the others; of all ways to cut, the cheapes
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -15,8 +15,9 @@ from typing import NamedTuple
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.tools.embedding.tokens import ESTIMATED, Tokens
 from langgraph_rag.tools.language.code import blocks_of_code, closed
+from langgraph_rag.tools.turns import turns_of
 
-VERSION = 1  # of the rules below: a knowledge base that was split by others is split anew when it is updated
+VERSION = 2  # of the rules below: a knowledge base that was split by others is split anew when it is updated
 
 _PARAGRAPH, _ITEM, _ROW, _WITHIN = 1.0, 2.0, 2.0, 3.0  # the cost of a cut before such
 _SENTENCE, _BLOCK_OF_CODE, _LINE_OF_CODE = 6.0, 5.0, 10.0
@@ -198,22 +199,32 @@ class _Cutting:
 
 def _atoms(text: str) -> Iterator[_Atom]:
     """Yield the atoms of a text, in order."""
-    blocks = list(_blocks(text))
+    turns = turns_of(text)
+    blocks = list(_blocks(text, turns))
+    turn = ""  # whose it is
     above: list[_Block] = []  # those that the present one belongs to, by its indent
     heads = ""  # of the present table
     for number, block in enumerate(blocks):
         before = blocks[number - 1] if number else block
         while above and above[-1].indent >= block.indent:
             above.pop()
+        begins = block.start in turns
+        if begins:
+            turn, above = turns[block.start], []
         goes_on = number and block.kind == before.kind == "row"
         if not goes_on:
             heads = _heads(text, blocks[number : number + 2]) if block.kind == "row" else ""
         terms = [_own(text, term) for term in above if _may_lead(text, term)]
         lead = "\n".join(filter(None, [*terms, heads if goes_on else ""]))
         within = _Atom(block.start, block.end, _cost(text, before, block, bool(terms)), lead)
-        yield from _atoms_of(text, block, within)
+        for part, atom in enumerate(_atoms_of(text, block, within)):
+            yield atom._replace(lead=atom.lead if not turn or begins and not part else _below(turn, lead))
         if block.kind in ("text", "item"):
             above.append(block)
+
+
+def _below(turn: str, lead: str) -> str:
+    return f"{turn}\n{lead}" if lead else turn
 
 
 def _atoms_of(text: str, block: _Block, whole: _Atom) -> Iterator[_Atom]:
@@ -249,8 +260,8 @@ def _is_abbreviated(text: str, end: re.Match[str]) -> bool:
     return _ABBREVIATED.search(text[max(0, end.start() - 10) : end.end()]) is not None
 
 
-def _blocks(text: str) -> Iterator[_Block]:
-    """Yield the blocks of a text, in order."""
+def _blocks(text: str, turns: Container[int] = ()) -> Iterator[_Block]:
+    """Yield the blocks of a text, in order; each turn begins a new one."""
     code = {block.start: block.end for block in blocks_of_code(text)}
     position, open_block = 0, None
     while position < len(text):
@@ -269,7 +280,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             open_block = None
         else:
             indent, kind = _indent(text, position), _kind(line)
-            if open_block and kind == "text" and _goes_on(text, open_block, indent):
+            if open_block and kind == "text" and position not in turns and _goes_on(text, open_block, indent):
                 open_block = open_block._replace(end=end)
             else:
                 if open_block:

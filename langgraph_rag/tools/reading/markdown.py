@@ -2,18 +2,21 @@
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import yaml
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from langgraph_rag.normal_forms import words_of
 from langgraph_rag.tools.language.code import fenced
+from langgraph_rag.tools.turns import turns_of
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"([\w-]+):(?:[ \t]+(.*))?")
@@ -33,8 +36,10 @@ _FOOTNOTE = re.compile(r"\[\^[^][\s]{1,100}\](?:: )?")
 _LINES = frozenset(  # of HTML
     "blockquote br caption dd div dt figcaption h1 h2 h3 h4 h5 h6 li p summary td th tr".split()
 )
-_UNREAD = ("script", "style")
-_UNREAD_TAG = re.compile(rf"<(?P<end>/?)(?:{'|'.join(_UNREAD)})\b", re.IGNORECASE)
+_UNREAD = frozenset("del s script strike style".split())
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z]+)(?P<struck>[^>]*\bline-through\b)?", re.IGNORECASE)
+_CUT = "\0"  # where something is left out
+_SPACE_AT_CUT = re.compile(rf" ?{_CUT}+(?=[\s.,;:!?)]|$)|{_CUT}")
 _NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError, OverflowError)
 """Errors of front matter parsers: for an invalid date, an unknown tag, or lists that are nested too deeply."""
 _LONGEST_FRONT_MATTER = 8_000  # characters: its parsers take quadratic time for nested values
@@ -93,7 +98,8 @@ def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]
     """
     fields, end = _front_matter(markdown)
     body = markdown[end:] if markdown[end:].strip() else markdown
-    named = str(fields.pop("title", None) or "")
+    title = fields.pop("title", None)
+    named = "" if title is None else " ".join(str(title).split())
     try:
         return *_read(body, named), fields
     except RecursionError:
@@ -101,11 +107,20 @@ def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]
 
 
 def _read(markdown: str, named: str) -> tuple[str, list[Section]]:
-    blocks = SyntaxTreeNode(_parser.parse(markdown)).children
+    blocks = SyntaxTreeNode(_by_turns(_parser.parse(markdown))).children
     title, parts = named or _heading_that_titles(blocks), list(_parts(blocks))
     if not any(part.text for part in parts):
         return title, [Section((), "\n".join(map(_text, blocks)) or markdown)]
     return title, [Section(headings, text) for headings, text in _sections(parts, title) if text]
+
+
+def _by_turns(tokens: list[Token]) -> list[Token]:
+    """Return the tokens; the lines of a transcript stay lines."""
+    for token in tokens:
+        if "\n" in token.content and token.children and turns_of(token.content):
+            for child in token.children:
+                child.type = "hardbreak" if child.type == "softbreak" else child.type
+    return tokens
 
 
 def section_title(title: str, headings: Sequence[str]) -> str:
@@ -122,7 +137,7 @@ def _front_matter(text: str) -> tuple[dict[str, object], int]:
     if found and len(found[2]) > _LONGEST_FRONT_MATTER:
         return {}, 0
     try:
-        fields = (_yaml if found[1] == "---" else tomllib.loads)(found[2]) if found else None
+        fields = (_yaml if found[1] == "---" else _toml)(found[2]) if found else None
         str(fields)  # a ValueError if a number has too many digits for Python
     except _NO_FIELDS:
         fields = _plain_fields(found[2]) if found else None
@@ -136,9 +151,24 @@ def _plain_fields(text: str) -> dict[str, object] | None:
     return {field[1]: (field[2] or "").strip("\"' ") for field in fields} if len(fields) == len(lines) else None
 
 
+def _toml(text: str) -> object:
+    return tomllib.loads(text, parse_float=str)
+
+
+class _AsWritten(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads only whole numbers, `true` and `false` as such: `1.10`, `01234`, `12:30` and `no` stay what is written."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+
+
+_AsWritten.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"(?:-?[1-9]\d*|0)$"), [*"-0123456789"])
+_AsWritten.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("(?:true|false)$"), [*"tf"])
+_AsWritten.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("(?:~|null|)$"), ["~", "n", ""])
+
+
 def _yaml(text: str) -> object:
     """Parse YAML; with aliases, which can expand to more than fits in memory, only its strings."""
-    fields = yaml.safe_load(text)
+    fields = yaml.load(text, _AsWritten)
     if isinstance(fields, dict) and any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
         return {name: value for name, value in fields.items() if isinstance(value, str)}
     return fields
@@ -211,11 +241,9 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
             yield fenced(block.content.rstrip("\n"), fence, block.info)
         case "html_block":
             yield from _html_lines(block.content)
-        case "list_item":
-            first, *others = [line for child in block.children for line in _lines(child)] or [""]
-            item = _CHECKBOX.sub("", first, count=1)
-            yield f"- {_number(block)}{item}"
-            yield from (_below(item, line) for line in others)
+        case "bullet_list" | "ordered_list":
+            for item, number in zip(block.children, _numbers(block), strict=True):
+                yield from _item(item, number)
         case "table":
             yield from _rows(block)
         case "blockquote":  # as a description stands below its term
@@ -226,9 +254,20 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
                 yield from _lines(child)
 
 
-def _number(item: SyntaxTreeNode) -> str:
-    """Return the number of an item in an ordered list, which may be a date: "12. May 1870"."""
-    return f"{item.info}{item.markup} " if item.info else ""
+def _item(item: SyntaxTreeNode, number: str) -> Iterator[str]:
+    first, *others = [line for child in item.children for line in _lines(child)] or [""]
+    text = _CHECKBOX.sub("", first, count=1)
+    if text or others:  # else all of it is struck
+        yield f"- {number}{text}"
+    yield from (_below(text, line) for line in others)
+
+
+def _numbers(block: SyntaxTreeNode) -> list[str]:
+    """Return the numbers of items as they are written, which may be dates ("12. May 1870"); if all are one, counted."""
+    written = [item.info for item in block.children]
+    if block.type == "ordered_list" and len(set(written)) == 1:
+        written = [str(number) for number in range(int(written[0]), int(written[0]) + len(written))]
+    return [f"{number}{item.markup} " if number else "" for number, item in zip(written, block.children, strict=True)]
 
 
 def _below(item: str, line: str) -> str:
@@ -261,49 +300,65 @@ def _rows(table: SyntaxTreeNode) -> Iterator[str]:
 
 
 def _line(node: SyntaxTreeNode) -> str:
-    return " ".join(_text(node).split("\n"))
+    return " ".join(_text(node).split())
 
 
 def _text(node: SyntaxTreeNode, following: SyntaxTreeNode | None = None) -> str:
-    """Return the inline text; of a link, only its text."""
+    """Return the inline text; of a link, only its text; nothing of what is struck."""
     if node.type in {"text", "code_inline"}:
         return str(node.content)
     if node.type == "softbreak":
         return " "
+    if node.type == "s" or node.type == "html_inline" and _is_unread(_tag(node)):
+        return _CUT
     if node.type == "html_inline" and node.content.lower() == "<sup>" and following:
         return "^" if _POWER.match(following.content) else ""
     if node.type == "hardbreak" or (node.type == "html_inline" and _BREAK.match(node.content)):
         return "\n"
     text = "".join(_text(child, after) for child, after in _shown(node.children))
-    return text.replace("\n ", "\n").strip() if node.type == "inline" else text
+    return _SPACE_AT_CUT.sub("", text).replace("\n ", "\n").strip() if node.type == "inline" else text
+
+
+def _tag(node: SyntaxTreeNode) -> re.Match[str] | None:
+    return _TAG.match(node.content)
+
+
+def _is_unread(tag: re.Match[str] | None) -> bool:
+    return tag is not None and (tag["name"].lower() in _UNREAD or tag["struck"] is not None)
 
 
 def _shown(nodes: Sequence[SyntaxTreeNode]) -> Iterator[tuple[SyntaxTreeNode, SyntaxTreeNode | None]]:
-    """Yield the nodes outside the HTML tags of scripts and styles, each with the node after it."""
-    hidden = False
-    for node, following in zip_longest(nodes, nodes[1:]):
-        if tag := node.type == "html_inline" and _UNREAD_TAG.match(node.content):
-            hidden = not tag["end"]
-        elif not hidden:
+    """Yield the nodes outside struck parts, scripts and styles of HTML, and their tags, each with the node after it."""
+    tags = {number: tag for number, node in enumerate(nodes) if node.type == "html_inline" and (tag := _tag(node))}
+    unclosed = Counter(tag["name"].lower() for tag in tags.values() if tag["end"])
+    hiding = ""
+    for number, (node, following) in enumerate(zip_longest(nodes, nodes[1:])):
+        tag = tags.get(number)
+        if tag and tag["end"]:
+            unclosed[tag["name"].lower()] -= 1
+            hiding = "" if tag["name"].lower() == hiding else hiding
+        elif not hiding:
             yield node, following
+            hiding = tag["name"].lower() if tag and _is_unread(tag) and unclosed[tag["name"].lower()] > 0 else ""
 
 
 def _html_lines(html: str) -> list[str]:
     if html[html.rfind(">") + 1 :].count("<") > _MOST_OPEN:
         return [line for line in html.split("\n") if line]
-    reader = _TextOfHtml()
+    reader = _TextOfHtml(html)
     reader.feed(html)
     reader.close()
     return [line for line in (" ".join(part.split()) for part in "".join(reader.parts).split("\n")) if line]
 
 
 class _TextOfHtml(HTMLParser):
-    """Collects the text between tags, without scripts and styles."""
+    """Collects the text between tags, without scripts, styles and what is struck."""
 
-    def __init__(self) -> None:
+    def __init__(self, html: str) -> None:
         super().__init__()
         self.parts: list[str] = []
-        self._within = ""
+        self._html = html.lower()
+        self._hiding = ""
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Treat an unknown section as a comment, as browsers do."""
@@ -313,15 +368,17 @@ class _TextOfHtml(HTMLParser):
             return self.parse_bogus_comment(i, report)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._within = tag
         if tag in _LINES:
             self.parts.append("\n")
+        struck = any(name == "style" and "line-through" in (value or "") for name, value in attrs)
+        if not self._hiding and (struck or tag in _UNREAD) and f"</{tag}" in self._html:
+            self._hiding = tag
 
     def handle_endtag(self, tag: str) -> None:
-        self._within = ""
+        self._hiding = "" if tag == self._hiding else self._hiding
         if tag in _LINES:
             self.parts.append("\n")
 
     def handle_data(self, data: str) -> None:
-        if self._within not in _UNREAD:
+        if not self._hiding:
             self.parts.append(data)

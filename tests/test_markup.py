@@ -1,0 +1,117 @@
+"""Texts whose names do not tell in what they are written, transcripts and mails."""
+
+from pathlib import Path
+
+import pytest
+
+from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.reading.markup import ending_of
+from langgraph_rag.tools.splitting import Splitter, Splitting
+from langgraph_rag.tools.turns import turns_of
+
+WHEELS = " ".join(f"The wheel {n} turns slowly." for n in range(15))
+DAMS = " ".join(f"The dam {n} holds well." for n in range(15))
+
+
+@pytest.mark.parametrize(
+    ("text", "ending"),
+    [
+        ("Mill\n====\n\nIt stands.\n\nWheels\n------\n\nTwo.\n", ".rst"),
+        ("The mill\n\n.. note::\n\n   It stands.\n", ".rst"),
+        ("The mill is built by :class:`~mill.Renk`.\n", ".rst"),
+        ("Mill\n====\n\nSet ``size`` to 5.\n", ".rst"),
+        ("See `the dam <https://dam.example>`_ and::\n\n    x = 1\n", ".rst"),
+        (".. _mill:\n\nThe mill stands.\n", ".rst"),
+        ("# Mill\n\nIt stands.\n\n## Wheels\n\nTwo.\n", ".md"),
+        ("# Mill\n\nIt **stands** by [the dam](https://dam.example/x).\n", ".md"),
+        ("# Mill\n\n```python\nx = 1\n```\n", ".md"),
+        ("Mills:\n\n| Name | Year |\n|---|---|\n| Harl | 1883 |\n", ".md"),
+        ("- [x] built\n- [ ] **burned**\n", ".md"),
+        ("<!DOCTYPE html>\n<title>Mill</title><p>It stands.", ".html"),
+        ("  <html lang=en><p>It stands.", ".html"),
+        ("The mill stands. It has two wheels.\n\n- Harl\n- Kell\n", ".txt"),
+        ("# a remark\nsize = 5\n# another\nname = mill\n", ".txt"),
+        ("# a remark\n\nsize = 5\n\n# another\n\nname = mill\n", ".txt"),
+        ("Mill\n----\n\nIt stands at 5 * 3 and a[1](x).\n", ".txt"),
+        ("From: Ada\nTo: Bo\nSubject: Mill\n\nIt stands.\n\n-- \nAda\n", ".txt"),
+        ("0.1 %\n====================\nName\n====================\nx\n", ".txt"),
+        ("Total:: 5 *items* and **kwargs, *args\n", ".txt"),
+    ],
+)
+def test_a_text_tells_in_what_it_is_written(tmp_path: Path, text: str, ending: str) -> None:
+    assert ending_of(text) == ending
+    told, by_form = tmp_path / f"a{ending}", tmp_path / "b.txt"
+    told.write_text(text)
+    by_form.write_text(text)
+
+    assert [part["text"] for part in read_documents(by_form)] == [part["text"] for part in read_documents(told)]
+
+
+def test_a_format_says_in_what_a_text_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "mill.txt"
+    file.write_text("Mill\n====\n\nIt *stands* by the :term:`dam`.\n")
+    page = tmp_path / "mill.html"
+    page.write_text("<h1>Mill</h1><p>It *stands*.")
+
+    def read(file: Path, format: str) -> list[tuple[object, object]]:
+        return [(part["title"], part["text"]) for part in read_documents(file, format=format)]
+
+    assert read(file, "rst") == [("Mill", "It stands by the dam.")]
+    assert read(file, "markdown") == [("Mill", "It stands by the :term:dam.")]
+    assert read(file, "text")[0][1] == "====\n\nIt *stands* by the :term:`dam`."
+    assert read(page, "rst") == [("Mill", "It *stands*.")]  # its name tells it
+    with pytest.raises(UnknownNameError, match="asciidoc.*html, markdown, rst, text"):
+        read(file, "asciidoc")
+
+
+@pytest.mark.parametrize(
+    ("transcript", "labels"),
+    [
+        (f"Ada Moss: {WHEELS}\nBo Hale: {DAMS}\nAda Moss: Good.\n", ["Ada Moss:", "Bo Hale:"]),
+        (f"ADA: {WHEELS}\n\n{WHEELS}\n\nBO: {DAMS}\n\n{DAMS}\n\nADA: Good.\n", ["ADA:", "BO:"]),
+        (f"[00:01:12] Ada: {WHEELS}\n[00:02:10] Bo: {DAMS}\n[00:03:00] Ada: Good.\n",
+         ["[00:01:12] Ada:", "[00:02:10] Bo:"]),
+        (f"Ada (10:32 AM): {WHEELS}\nBo (host): {DAMS}\nAda (10:40 AM): Good.\n", ["Ada (10:32 AM):", "Bo (host):"]),
+        (f"Ada Moss  10:32\n{WHEELS}\n\nBo Hale  10:33\n{DAMS}\n\nAda Moss  10:34\nGood.\n",
+         ["Ada Moss  10:32", "Bo Hale  10:33"]),
+        (f"**Ada:** {WHEELS}\n\n**Bo:** {DAMS}\n\n**Ada:** Good.\n", ["**Ada:**", "**Bo:**"]),
+        (f"SPEAKER_00: {WHEELS}\nSPEAKER_01: {DAMS}\nSPEAKER_00: Good.\n", ["SPEAKER_00:", "SPEAKER_01:"]),
+        (f"Q. {WHEELS}\nA. {DAMS}\nQ. Good?\nA. Yes.\n", ["Q.", "A."]),
+        (f"From: Ada <ada@mill.example>\nTo: Bo\nSubject: Wheels\n\n{WHEELS}\n\n"
+         f"On 2 March 2031, Bo Hale wrote:\n\n> {DAMS}\n",
+         ["From: Ada <ada@mill.example>", "On 2 March 2031, Bo Hale wrote"]),
+    ],
+)  # fmt: skip
+def test_every_part_of_a_turn_says_whose_it_is(transcript: str, labels: list[str]) -> None:
+    parts = Splitter(how=Splitting(60)).split(transcript, "")
+
+    assert len(parts) > 3
+    for part in parts:
+        for label, word in zip(labels, ("wheel", "dam"), strict=True):
+            assert word not in part or label in part[: part.index(word)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Default: 5\n\n{WHEELS}\n\n{DAMS}\n\nType: int\n\n{WHEELS}\n\n{DAMS}\n\nDefault: 7\n\n{WHEELS}\n",
+        "Name: Harl\nYear: 1883\nOwner: Ada\n",
+        f"Note: it is wet.\n\n{WHEELS}\n\nNote: it is old.\n",
+        "at 10:30: the mill\nand 10:40: the dam\n",
+    ],
+)
+def test_labels_of_another_kind_are_no_turns(text: str) -> None:
+    assert turns_of(text) == {}
+
+
+def test_lines_of_a_transcript_in_markdown_stay_lines(tmp_path: Path) -> None:
+    file = tmp_path / "talk.md"
+    file.write_text("# Talk\n\n**Ada**: It turns.\n**Bo**: It holds,\nso far.\n**Ada**: Good.\n")
+
+    assert read_documents(file)[0]["text"] == "Ada: It turns.\nBo: It holds,\nso far.\nAda: Good."
+
+
+def test_spaces_without_end_take_no_time() -> None:
+    assert turns_of("Ada" + " " * 100_000 + "x\n" + "> " * 50_000 + "Bo") == {}
+    assert ending_of("`" * 100_000 + "=" * 100_000 + " |-" * 50_000 + "[" * 50_000) == ".txt"
