@@ -112,6 +112,17 @@ def _answer(request: str) -> dict[str, Any]:
     return {"thought": thought, "answer": second}
 
 
+def _answer_or_look_up(request: str) -> dict[str, Any]:
+    """Look up what is missing once or twice, as long as the question needs, and cite two sentences each time."""
+    first, second = _about(request, 0), _about(request, 1)
+    cited = [int(number) for number, _ in _SENTENCE.findall(request)[:4:3]]
+    looked_up = request.rpartition("\nLooked up: ")[2] if "\nLooked up: " in request else ""
+    if _hops(request) > 2 + looked_up.count('", "') and "Nothing more can be looked up." not in request:
+        thought = f"It is known that {first} goes with {second}. What {second} is connected with is missing."
+        return {"thought": thought, "sentences": cited, "missing": [f"{second} connection"], "answer": "unanswerable"}
+    return {**_answer(request), "sentences": cited, "missing": []}
+
+
 def _construct_chain(request: str) -> dict[str, Any]:
     listed, _, chain = request.partition("Chain so far:")
     taken = _facts(chain)
@@ -223,6 +234,7 @@ def _facts_of(passage: str) -> list[list[str]]:
 
 
 _SCRIPTS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "answer_or_look_up": _answer_or_look_up,
     "extract_facts": _extract_facts,
     "integrate": _integrate,
     "integrate_as_published": _integrate,

@@ -12,6 +12,7 @@ from langgraph_rag.graphs.kirag import create_kirag
 from langgraph_rag.graphs.mgranrag import create_mgranrag
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.graphs.par_rag import create_par_rag
+from langgraph_rag.methods import create_adaptive
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Result
@@ -35,6 +36,7 @@ __all__ = [
     "RuleExtractor",
     "Splitting",
     "as_tool",
+    "create_adaptive",
     "create_cirag",
     "create_dualrag",
     "create_ircot",

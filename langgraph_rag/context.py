@@ -17,6 +17,7 @@ _log = logging.getLogger(__name__)
 Search = Literal["dense", "bm25", "hybrid", "graph"]
 DEFAULT_SEARCH: Search = "graph"
 """Of methods, tools, the retriever, the command line and `kb.search`."""
+Effort = Literal["low", "medium", "high"]
 Count = Annotated[int, Field(ge=1)]
 MAX_QUERY_CHARS = 4_000
 """Characters of a query that are searched; tools refuse longer ones, and so do methods by default."""
@@ -40,13 +41,15 @@ class Context:
     max_candidates: Count | None = None
     """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 6)."""
     max_steps: Count | None = None
-    """Most rounds (CIRAG: L = 4, KiRAG: L = 5, DualRAG: 5, MGranRAG: T = 3, IRCoT: 8), or steps (PAR RAG: 6)."""
+    """Most rounds (CIRAG: 4, KiRAG: 5, DualRAG: 5, MGranRAG: 3, IRCoT: 8, adaptive: 2), or steps (PAR RAG: 6)."""
     read_k: Count | None = None
-    """Passages the reader answers from (KiRAG: 5, MGranRAG: 5, DualRAG: 10, IRCoT: 15), or each step (PAR RAG: 4)."""
+    """Passages a reader reads (KiRAG: 5, MGranRAG: 5, DualRAG: 10, IRCoT: 15), per step (PAR RAG: 4, adaptive: 8)."""
     similar_k: Count = 200
     """Passages nearest to the augmented query; each weighs as much as it is similar to it (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000
     """Most tokens of passages read for evidence in one call; more take several calls (MGranRAG; estimated tokens)."""
+    effort: Effort = "high"
+    """How far a question may go (adaptive): read once, look up what is missing and read again, or any method too."""
     search: Search = DEFAULT_SEARCH
     """How passages are found: by meaning, by words, by both fused, or by both and a walk over the triple graph."""
     filter: dict[str, Any] | None = field(default=None, hash=False)
@@ -74,8 +77,9 @@ class Context:
         style = self.answer_style
         if not isinstance(style, str) or len(style) > _LONGEST_STYLE or not is_text(style):
             raise ValueError(f"answer_style must be text of at most {_LONGEST_STYLE:,} characters, got {style!r:.80}")
-        if self.search not in get_args(Search):
-            raise ValueError(f"search must be one of {', '.join(get_args(Search))}, got {self.search!r}")
+        for name, known in (("search", Search), ("effort", Effort)):
+            if getattr(self, name) not in get_args(known):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(known))}, got {getattr(self, name)!r}")
         if self.filter is not None:
             object.__setattr__(self, "filter", json.loads(read_filter(self.filter).as_json))  # the caller's may change
         deadline = self.deadline_s

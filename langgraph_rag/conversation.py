@@ -1,7 +1,5 @@
 """The graphs with a `messages` key, for agent-chat-ui, `useStream` and other clients that use messages."""
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, get_type_hints
 
 from langgraph.graph import END, START, StateGraph
@@ -9,7 +7,7 @@ from langgraph.typing import ContextT
 from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.machine import Machine
+from langgraph_rag.machine import Machine, copy_edges, copy_nodes
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import Node
 from langgraph_rag.nodes.reply import InConversation, Reply
@@ -54,7 +52,7 @@ def with_messages(
     talking.add_node("take_message", Node(TakeMessage(graph.state_schema)))
     if private := graph.channels.keys() - state.__annotations__:
         raise ValueError(f"expected nodes that take keys of the state, got some that take {', '.join(sorted(private))}")
-    _copy_nodes(talking, graph, state)
+    copy_nodes(graph, talking, state, InConversation)
     talking.add_node("reply", Node(Reply()))
 
     talking.add_edge(START, "take_message")
@@ -65,7 +63,7 @@ def with_messages(
         talking.add_node("restate_question", Node(RestateQuestion(llm, graph.state_schema)))
         talking.add_edge("receive_question", "restate_question")
         begins["receive_question"] = "restate_question"
-    _connect(talking, graph, begins, ends)
+    copy_edges(graph, talking, begins, ends)
     talking.add_edge("reply", END)
     return talking
 
@@ -73,36 +71,3 @@ def with_messages(
 def _and_messages(schema: type, name: str) -> Any:
     fields = get_type_hints(schema, include_extras=True) | get_type_hints(MessagesInput, include_extras=True)
     return TypedDict(name, fields)  # type: ignore[operator]
-
-
-def _copy_nodes(
-    talking: StateGraph[Any, Any, Any, Any], graph: StateGraph[Any, Any, Any, Any], state: type[Any]
-) -> None:
-    """Copy the nodes of a graph with their settings, such as retries, so that they work in a conversation."""
-    for name, node in graph.nodes.items():
-        if not isinstance(node.runnable, Node):
-            raise ValueError(
-                f"expected the nodes that a create_* function adds, got {name} as well: add it to what with_messages "
-                "returns, or put it in a graph around that"
-            )
-        talking.nodes[name] = replace(node, runnable=InConversation(node.runnable.step), input_schema=state)
-    talking._node_defaults = graph._node_defaults  # LangGraph has no public way to copy them
-
-
-def _connect(
-    talking: StateGraph[Any, Any, Any, Any],
-    graph: StateGraph[Any, Any, Any, Any],
-    begins: Mapping[str, str],
-    ends: Mapping[str, str],
-) -> None:
-    """Copy the edges of a graph, with other nodes for the beginnings and ends in the two mappings."""
-    for begin, end in graph.edges:
-        talking.add_edge(begins.get(begin, begin), ends.get(end, end))
-    for several, end in graph.waiting_edges:
-        talking.add_edge([begins.get(begin, begin) for begin in several], ends.get(end, end))
-    for begin, branches in graph.branches.items():
-        for name, branch in branches.items():
-            if branch.ends is None:
-                raise ValueError(f"expected edges that name the nodes they choose from, got {name} after {begin}")
-            chosen = {choice: ends.get(end, end) for choice, end in branch.ends.items()}
-            talking.add_conditional_edges(begins.get(begin, begin), branch.path, chosen)

@@ -1,6 +1,6 @@
 """The `StateGraph` of all methods: its steps can be changed, and only its own settings limit their number."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Container, Generator, Iterator, Mapping
 from contextlib import aclosing, closing
 from dataclasses import fields, replace
 from itertools import chain
@@ -174,3 +174,67 @@ def _paid(run: Iterator[Any], account: Account) -> Iterator[Any]:
             if part is _END:
                 return
             yield part
+
+
+AnyGraph = StateGraph[Any, Any, Any, Any]
+
+
+def copy_nodes(
+    source: AnyGraph, target: AnyGraph, state: type[Any], made: Callable[[Any], Node], without: Container[str] = ()
+) -> None:
+    """Copy the nodes of a graph, but those `without`, with their settings, such as retries.
+
+    Args:
+        source: the graph that has the nodes.
+        target: the graph that gets them.
+        state: the schema of its state.
+        made: makes the node of a step.
+        without: names of nodes that are left out.
+
+    Raises:
+        ValueError: when a node is not of this package, or the target has one of its name; the message names it.
+    """
+    for name, node in source.nodes.items():
+        if name in without:
+            continue
+        if not isinstance(node.runnable, Node):
+            raise ValueError(
+                f"expected the nodes that a create_* function adds, got {name} as well: add it to the graph that this "
+                "call returns, or put it in a graph around that"
+            )
+        if name in target.nodes:
+            raise ValueError(f"expected nodes with other names than those that are there, got {name}")
+        target.nodes[name] = replace(node, runnable=made(node.runnable.step), input_schema=state)
+    target._node_defaults = source._node_defaults  # LangGraph has no public way to copy them
+
+
+def copy_edges(
+    source: AnyGraph,
+    target: AnyGraph,
+    begins: Mapping[str, str],
+    ends: Mapping[str, str],
+    without: Container[str] = (),
+) -> None:
+    """Copy the edges of a graph, but those that begin at nodes `without`.
+
+    Args:
+        source: the graph that has the edges.
+        target: the graph that gets them.
+        begins: other nodes for the beginnings of edges.
+        ends: other nodes for their ends.
+        without: names of nodes whose edges are left out.
+
+    Raises:
+        ValueError: when an edge does not name the nodes that it chooses from.
+    """
+    for begin, end in source.edges:
+        if begin not in without:
+            target.add_edge(begins.get(begin, begin), ends.get(end, end))
+    for several, end in source.waiting_edges:
+        target.add_edge([begins.get(begin, begin) for begin in several], ends.get(end, end))
+    for begin, branches in source.branches.items():
+        for name, branch in branches.items():
+            if branch.ends is None:
+                raise ValueError(f"expected edges that name the nodes they choose from, got {name} after {begin}")
+            chosen = {choice: ends.get(end, end) for choice, end in branch.ends.items()}
+            target.add_conditional_edges(begins.get(begin, begin), branch.path, chosen)

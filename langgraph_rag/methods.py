@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any
 
+from langgraph.graph.state import CompiledStateGraph
+
 from langgraph_rag.arguments import expect
+from langgraph_rag.context import Context
 from langgraph_rag.errors import UnknownNameError
+from langgraph_rag.graphs import adaptive
 from langgraph_rag.graphs.cirag import create_cirag
 from langgraph_rag.graphs.dualrag import create_dualrag
 from langgraph_rag.graphs.ircot import create_ircot
@@ -18,7 +22,9 @@ from langgraph_rag.graphs.par_rag import create_par_rag
 from langgraph_rag.machine import Machine
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import expect_name
+from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _ENTRY_POINTS = "langgraph_rag.methods"
 _log = logging.getLogger(__name__)
@@ -28,7 +34,7 @@ Graph = Machine[Any, Any, Any, Any]
 
 @dataclass(frozen=True)
 class Method:
-    """A published method: `create(llm, kb, **options)` builds its graph.
+    """A method: `create(llm, kb, **options)` builds its graph.
 
     `ablations` are the named options that leave out a part of the method, as in its paper; `case` says when to use it.
     """
@@ -39,7 +45,35 @@ class Method:
     case: str = ""
 
 
+def create_adaptive(
+    llm: ChatModel,
+    kb: Retriever,
+    *,
+    fallback: CompiledStateGraph[Any, Any, Any, Any] | None = None,
+    reader: ChatModel | None = None,
+) -> Machine[Any, Context, QuestionInput, adaptive.AdaptiveResult]:
+    """Build our own method as a state machine; compile it with a checkpointer and a store of your choice.
+
+    Args:
+        llm: the default model, used by every step that is not given another one.
+        kb: the knowledge base to ask.
+        fallback: the compiled graph of the method that goes on where reading twice does not suffice; by default DualRAG
+            with `llm`. Its nodes become part of this graph.
+        reader: the model that reads, answers and says what is missing.
+
+    Raises:
+        TypeError: when a model is not a chat model, `kb` is not a knowledge base, or `fallback` is not compiled.
+        ValueError: when `fallback` is not the graph of a method of this package or like it.
+    """
+    return adaptive.create_adaptive(llm, kb, fallback or create_dualrag(llm, kb).compile(), reader=reader)
+
+
 METHODS = {
+    "adaptive": Method(
+        create_adaptive,
+        "Our own: read once, look up what is missing, then another method; each only where it is needed",
+        case="Not sure: as much effort as the question needs",
+    ),
     "native_rag": Method(
         create_native_rag,
         "Single-shot RAG: retrieve once, read (baseline)",
@@ -99,7 +133,7 @@ METHODS = {
             "graph": {"parts": "graph"},
             "graph+decomposition": {"parts": "graph+decomposition"},
         },
-        case="Not sure; few model calls (3 per question)",
+        case="Few model calls (3 per round); passages that share names rather than words with the question",
     ),
     "par_rag": Method(
         create_par_rag,

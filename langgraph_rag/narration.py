@@ -41,8 +41,9 @@ def narrate_cost(usage: Usage) -> str:
 def narrate_end(result: Mapping[str, Any]) -> str:
     """Return why a run ended: it answered, found nothing, or gave up; that a limit ended it stands in the cost."""
     if not is_refusal(result["answer"]):
-        level = result.get("granularity", "none")
-        return "answered" if level == "none" else f"answered from {level}"
+        level, effort = result.get("granularity", "none"), result.get("effort")
+        from_ = "" if level == "none" else f" from {level}"
+        return f"answered{from_}" + (f" with {effort} effort" if effort else "")
     if result["usage"]["stopped_by"]:
         return "not answered yet"
     return "gave up: what was found does not answer it" if result["evidence"] else "nothing was found that answers it"
@@ -120,6 +121,15 @@ def _verdict(event: Event) -> str:
     return "not enough" if event["answer"] else "not asked"
 
 
+def _read(event: Event) -> str:
+    cited = "".join(f"\n  cited     {entry['title']}: {entry['sentence']}" for entry in event["evidence"])
+    return f"  read      {_listed(event['titles'])}\n  thought   {event['thought'] or '(none)'}{cited}"
+
+
+def _assess(event: Event) -> str:
+    return f"  decided   {event['why']}" + "".join(f"\n  next      {query}" for query in event["look_ups"])
+
+
 def _plan(event: Event) -> str:
     steps = "".join(f"\n  {number}. {step['question']}" for number, step in enumerate(event["plan"], start=1))
     return f"Plan:{steps}"
@@ -165,10 +175,15 @@ def _listed(titles: Sequence[str]) -> str:
 _TELL: Mapping[str, Callable[[Event], str]] = {
     "retrieve": _retrieve,
     "retrieve_for_entity": _retrieve,
+    "search": _retrieve,
+    "look_up": _retrieve,
     "restate_question": _restate_question,
     "decompose": _decompose,
     "extract_evidence": _extract_evidence,
     "calibrate": _calibrate,
+    "read": _read,
+    "assess": _assess,
+    "hand_over": "Handed over with {passages} passages and what they say".format_map,
     "plan": _plan,
     "plan_anew": _plan,
     "approve_plan": _approve_plan,

@@ -182,13 +182,17 @@ def new_evidence(found: Iterable[Evidence], known: Iterable[Evidence]) -> list[E
 
 
 class TraceStep(TypedDict):
-    """The query of one retrieval round, its thought, its core triples, and its next question (empty if none)."""
+    """The query of one retrieval round, its thought, its core triples, and its next question (empty if none).
+
+    `decision` says in words and numbers how the question went on from there, and why, where a gate decided it.
+    """
 
     step: int
     query: str
     thought: str
     core_triples: list[list[str]]
     next_question: str
+    decision: NotRequired[str]
 
 
 def trace_step(

@@ -20,6 +20,7 @@ _kb = KnowledgeBase.open(os.environ.get("LANGGRAPH_RAG_KB", "kb"), _embeddings, 
 _kb.warm_up()  # else the first question's deadline may pass while the embedder is loaded
 _llm = load_model(os.environ.get("LANGGRAPH_RAG_MODEL", "offline"))
 
+adaptive = create("adaptive", _llm, _kb).compile()
 cirag = create("cirag", _llm, _kb).compile()
 kirag = create("kirag", _llm, _kb).compile()
 native_rag = create("native_rag", _llm, _kb).compile()
@@ -32,6 +33,7 @@ _approved = create("par_rag", _llm, _kb, approve_plan=True)
 par_rag_approve_plan = _approved.compile(name="PAR RAG approve plan")
 par_rag_approve_plan_chat = with_messages(_approved, _llm).compile(name="PAR RAG approve plan chat")
 
+adaptive_chat = with_messages(create("adaptive", _llm, _kb), _llm).compile()
 cirag_chat = with_messages(create("cirag", _llm, _kb), _llm).compile()
 kirag_chat = with_messages(create("kirag", _llm, _kb), _llm).compile()
 native_rag_chat = with_messages(create("native_rag", _llm, _kb), _llm).compile()

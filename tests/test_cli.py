@@ -835,11 +835,11 @@ def test_ask_tells_the_steps_and_then_the_answer_with_its_evidence(folder: Path)
 
     steps, _, answer = shown.partition("\nAnswer: ")
     assert steps.startswith(f"Step 1: {QUESTION}\n  found     ")
-    assert "  kept      Orla Vint | born on | 12 March 1931" in steps
-    assert "Answering from triples: Orla Vint" in steps
+    assert "  cited     Orla Vint: Orla Vint (born 12 March 1931) was a film director." in steps
+    assert "  decided   2 sentences cited, answer supported: yes, 0 gaps open: that is enough" in steps
     assert answer.startswith("Orla Vint\n  [1] ")
     assert "      Orla Vint (vint), step 1: Orla Vint (born 12 March 1931) was a film director." in answer
-    assert "  answered from triples; 2 model calls, " in answer
+    assert "  answered with low effort; 1 model call, " in answer
 
 
 def test_what_the_environment_names_need_not_be_given(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -969,7 +969,7 @@ def test_asked_for_json_it_prints_the_result_as_json_and_nothing_else(folder: Pa
     printed = run("ask", QUESTION, "--kb", folder, "--json", "--search", "bm25", "--top-k", 3, "--max-steps", 1)
 
     result = json.loads(printed.stdout)
-    assert set(result) == {"answer", "supported", "evidence", "passages", "granularity", "trace", "usage"}
+    assert set(result) == {"answer", "supported", "evidence", "passages", "effort", "trace", "usage"}
     assert result["answer"] == "Orla Vint"
     assert len(result["passages"]) == len(DOCUMENTS)
     assert len(result["trace"]) == 1
@@ -1008,7 +1008,7 @@ def test_a_stopped_question_goes_on_from_its_checkpoints(
     pasted = [QUESTION.replace(" ", "\n", 1) if part is QUESTION else part for part in asked]
     resumed, again = run(*pasted), run(*asked)
 
-    assert "Going on with integrate." in resumed.output
+    assert "Going on with read." in resumed.output
     assert "Answer: Orla Vint" in resumed.output
     assert "Going on" not in again.output
     assert "Answer: Orla Vint" in again.output
@@ -1055,11 +1055,11 @@ def test_eval_scores_the_first_questions_and_a_second_run_asks_only_the_rest(tmp
     outcomes = (tmp_path / "out/outcomes.jsonl").read_text()
     assert [json.loads(line)["id"] for line in outcomes.splitlines()] == ["q01", "q02", "q03"]
     assert outcomes.startswith(kept)
-    assert first.stdout.splitlines()[1].split()[:3] == ["cirag", "2", "0"]
-    assert second.stdout.splitlines()[1].split()[:3] == ["cirag", "3", "0"]
-    assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["questions"] == 3
+    assert first.stdout.splitlines()[1].split()[:3] == ["adaptive", "2", "0"]
+    assert second.stdout.splitlines()[1].split()[:3] == ["adaptive", "3", "0"]
+    assert json.loads((tmp_path / "out/report.json").read_text())["adaptive"]["questions"] == 3
     report = (tmp_path / "out/report.md").read_text()
-    assert "| cirag | 3 | 0 |" in report
+    assert "| adaptive | 3 | 0 |" in report
     assert f"Made by langgraph-rag {metadata.version('langgraph-rag')} on " in report
     assert "model offline, judge none, knowledge base kb (63 passages, arithmetic, rules-" in report
     assert "), questions questions.jsonl, 2 at once; top_k=10, " in report
@@ -1125,7 +1125,7 @@ def test_eval_of_a_corrected_file_of_questions_scores_the_kept_answers_anew(fold
     run(*common, one_question(tmp_path, supporting_ids=["nope"]))
     run(*common, one_question(tmp_path))
 
-    assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["recall_at_5"] == 100.0
+    assert json.loads((tmp_path / "out/report.json").read_text())["adaptive"]["recall_at_5"] == 100.0
 
 
 def test_eval_fails_where_a_method_answered_no_question_once_the_report_is_written(
@@ -1133,7 +1133,7 @@ def test_eval_fails_where_a_method_answered_no_question_once_the_report_is_writt
 ) -> None:
     silent = ScriptedModel.of(lambda *_: ValueError("the line is dead"))
     monkeypatch.setattr("langgraph_rag.cli.evaluating.load_model", lambda *_, **__: silent)
-    told = "^cirag answered no question; the first one failed with ModelCallError: .*the line is dead"
+    told = "^adaptive answered no question; the first one failed with ModelCallError: .*the line is dead"
 
     with pytest.raises(RagError, match=told):
         run("eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out")
@@ -1151,12 +1151,12 @@ def test_eval_fails_where_the_judge_failed_at_every_answer_once_the_report_is_wr
     questions = one_question(tmp_path)
     questions.write_text(lines([unanswerable]) + questions.read_text())
     common = "eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out"
-    told = "^the judge strict judged no answer of cirag; the first one failed with ModelCallError: .*the line is dead"
+    told = "^the judge strict judged no answer of adaptive; the first one failed with ModelCallError: .*line is dead"
 
     with pytest.raises(RagError, match=told):
         run(*common, "--judge", "strict")
 
-    row = json.loads((tmp_path / "out/report.json").read_text())["cirag"]
+    row = json.loads((tmp_path / "out/report.json").read_text())["adaptive"]
     assert (row["acc_judged"], row["judge_failures"]) == (None, 1)
 
 
@@ -1187,7 +1187,7 @@ def test_eval_tells_of_a_knowledge_base_that_changes_meanwhile(
         monkeypatch, capsys, "eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out"
     )
 
-    assert f"{folder} changed while cirag was asked: the outcomes in {tmp_path / 'out'} are of more than one" in said
+    assert f"{folder} changed while adaptive was asked: the outcomes in {tmp_path / 'out'} are of more than one" in said
     assert not (tmp_path / "out/report.md").exists()
 
 
@@ -1271,7 +1271,7 @@ def test_eval_has_the_answers_judged(folder: Path, tmp_path: Path) -> None:
     done = run("eval", "--kb", folder, "--questions", questions, "--out", tmp_path / "out", "--judge", "offline")
 
     assert "Acc†" in done.stdout
-    assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["acc_judged"] == 100.0
+    assert json.loads((tmp_path / "out/report.json").read_text())["adaptive"]["acc_judged"] == 100.0
 
 
 def test_eval_refuses_judgements_of_another_kind_before_it_asks(

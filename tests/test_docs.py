@@ -87,7 +87,7 @@ def test_the_ablations_of_each_method_are_those_it_has(name: str) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_settings_of_each_method_are_those_its_nodes_read(name: str, graphs: dict[str, Any]) -> None:
-    home = METHODS[name].create.__module__
+    home = f"langgraph_rag.graphs.{name}"
     modules = {home, *(type(node.runnable.step).__module__ for node in graphs[name].nodes.values())}
     read = set().union(*map(_settings_read_in, modules)) - FOR_ALL
     defaults = sys.modules[home].DEFAULTS

@@ -15,7 +15,18 @@ import pytest
 import langgraph_rag.prompts
 from langgraph_rag.models.replies import read_reply
 from langgraph_rag.nodes.citations import uncited
-from langgraph_rag.prompts import answering, cirag, conversation, dualrag, ircot, judging, kirag, mgranrag, par_rag
+from langgraph_rag.prompts import (
+    adaptive,
+    answering,
+    cirag,
+    conversation,
+    dualrag,
+    ircot,
+    judging,
+    kirag,
+    mgranrag,
+    par_rag,
+)
 from langgraph_rag.prompts.answering import TitledText
 from langgraph_rag.prompts.cirag import HistoryStep
 from langgraph_rag.prompts.dualrag import OutlineEntry
@@ -133,6 +144,16 @@ CASES: list[tuple[Prompt[Any], dict[str, Any]]] = [
         },
     ),
     (dualrag.ANSWER_FROM_OUTLINE, {"question": QUESTION, "outline": OUTLINE, "thoughts": THOUGHTS}),
+    (
+        adaptive.ANSWER_OR_LOOK_UP,
+        {
+            "known": [TARRANT],
+            "passages": [{"title": "Nine Tides", "first": 1, "sentences": ["Ilse Tarrant directed it."]}],
+            "question": QUESTION,
+            "looked_up": ["Nine Tides director"],
+            "last": True,
+        },
+    ),
     (mgranrag.DECOMPOSE, {"question": QUESTION}),
     (
         mgranrag.EXTRACT_AND_GO_ON,

@@ -45,7 +45,7 @@ _SAMPLE = "the sample corpus"  # as a source; not its path
 def ask(
     question: Annotated[str, typer.Argument(help="The question; `-` reads it from standard input.")],
     kb: KbFolder,
-    method_name: MethodOrAblation = "cirag",
+    method_name: MethodOrAblation = "adaptive",
     model: ModelName = "offline",
     embeddings: EmbeddingsName = None,
     context: Context = DEFAULTS,
@@ -100,7 +100,7 @@ def demo(kb: Annotated[Path, path_option("--kb", help="Folder of the knowledge b
         show_properties(dict(base.info()))
         tell_loading()
         base.warm_up()
-        graph = create("cirag", load_model("offline"), base).compile()
+        graph = create("adaptive", load_model("offline"), base).compile()
         for asked in chosen:
             typer.secho(f"\n{'-' * 100}\nQuestion: {asked['question']}", bold=True)
             result = asyncio.run(_run(graph, asked["question"], None, show=True))

@@ -63,7 +63,7 @@ def evaluate_methods(
     method_names: Annotated[
         str,
         typer.Option("--method", help="Methods, separated by commas; or all; or ablations: all methods with theirs."),
-    ] = "cirag",
+    ] = "adaptive",
     model: ModelName = "offline",
     embeddings: EmbeddingsName = None,
     context: Context = DEFAULTS,

@@ -13,7 +13,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 def chat(
     kb: KbFolder,
-    method_name: MethodName = "cirag",
+    method_name: MethodName = "adaptive",
     model: ModelName = "offline",
     embeddings: EmbeddingsName = None,
     cache: Cache = None,

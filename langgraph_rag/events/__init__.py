@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
+from langgraph_rag.events.adaptive import AdaptiveEvent
 from langgraph_rag.events.cirag import CiragEvent
 from langgraph_rag.events.dualrag import DualragEvent
 from langgraph_rag.events.ircot import Thought
@@ -18,7 +19,7 @@ from langgraph_rag.events.par_rag import ParRagEvent
 from langgraph_rag.events.shared import SharedEvent
 
 Event = Annotated[
-    SharedEvent | CiragEvent | KiragEvent | Thought | DualragEvent | MgranragEvent | ParRagEvent,
+    SharedEvent | AdaptiveEvent | CiragEvent | KiragEvent | Thought | DualragEvent | MgranragEvent | ParRagEvent,
     Field(discriminator="node"),
 ]
 """Any event."""

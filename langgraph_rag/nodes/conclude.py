@@ -55,6 +55,7 @@ class ConcludeInput(TypedDict):
     plan: NotRequired[list[PlanStep]]
     trajectories: NotRequired[list[Trajectory]]
     ranking: NotRequired[list[ScoredPassage]]
+    so_far: NotRequired[str]
 
 
 def evidence_first(state: ConcludeInput) -> list[str]:
@@ -91,8 +92,9 @@ class Conclude:
     The passages are those that the method gathered, in its own order, then the rest of the first retrieval. If these
     are fewer than ten, the passages most similar to the question follow. The evidence gets the triples and sources that
     the knowledge base stores for it, and the sentences in which the answer stands, in the passages of the evidence and
-    those that the reader read. An empty answer becomes a refusal. If the budget was spent before the answer, it is the
-    last one that the run had `reached`, or else "unknown"; if it was spent before the first call, the answer says so.
+    those that the reader read. A refusal gives way to the answer `so_far`, if there is one, and an empty answer becomes
+    a refusal. If the budget was spent before the answer, it is the last one that the run had `reached`, or else
+    "unknown"; if it was spent before the first call, the answer says so.
     """
 
     kb: Retriever
@@ -103,7 +105,8 @@ class Conclude:
         """Return the answer, whether it is supported, its evidence, and the passages with scores 1, 1/2, 1/3, ..."""
         unasked = stopped() and not state["answer"]
         reached = self.reached(state) if unasked else ""
-        answer = reached or state["answer"] or (UNASKED if unasked else UNANSWERABLE)
+        given = state.get("so_far") if is_refusal(state["answer"]) else state["answer"]
+        answer = reached or given or state["answer"] or (UNASKED if unasked else UNANSWERABLE)
         if (limit := never_asked()) and is_refusal(answer):
             own = getattr(context(), limit)
             named = f"the {limit} of the run around it" if own is None else f"{limit}={own}"

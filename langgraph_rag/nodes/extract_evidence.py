@@ -82,7 +82,7 @@ class ExtractEvidence:
             self.llm,
             self.prompt,
             known=[TitledText(title=unit["title"], text=unit["sentence"]) for unit in known],
-            passages=_numbered(records),
+            passages=numbered(records),
             questions=questions,
         )
         records = reply.shown(records)
@@ -119,7 +119,7 @@ def _units(
     sentences = [sentence for record in records for sentence in record["sentences"]]
     units = []
     for entry in entries:
-        positions = _sentences(entry.sentence, sentences)
+        positions = sentences_meant(entry.sentence, sentences)
         full, partial = _labels(entry, questions) if positions else ([], [])
         if not (full or partial):
             continue
@@ -140,7 +140,8 @@ def _units(
     return units
 
 
-def _numbered(records: Sequence[Record]) -> list[NumberedText]:
+def numbered(records: Sequence[Record]) -> list[NumberedText]:
+    """Return the sentences of passages, numbered on from one passage to the next."""
     texts, first = [], 1
     for record in records:
         texts.append(NumberedText(title=record["title"], first=first, sentences=record["sentences"]))
@@ -148,7 +149,7 @@ def _numbered(records: Sequence[Record]) -> list[NumberedText]:
     return texts
 
 
-def _sentences(given: int | str, sentences: Sequence[str]) -> list[int]:
+def sentences_meant(given: int | str, sentences: Sequence[str]) -> list[int]:
     """Return the positions of sentences given by number, by text or by both; count those that do not exist."""
     text = str(given).strip()
     if _NUMBERS.fullmatch(text):

@@ -23,10 +23,12 @@ class RetrieveInput(TypedDict):
 class Retrieve:
     """Begin the next step with the `top_k` best passages for the query.
 
-    The first retrieval also keeps the passages that follow, for the list of passages in the result.
+    The first retrieval also keeps the passages that follow, for the list of passages in the result. `node` is the name
+    in the event.
     """
 
     kb: Retriever
+    node: str = "retrieve"
 
     async def __call__(self, state: RetrieveInput) -> dict[str, Any]:
         """Return the passages, best first, and the number of their step."""
@@ -34,5 +36,5 @@ class Retrieve:
         found = await self.kb.arank(state["query"], max(settings.top_k, LISTED), by=settings.search)
         best = found[: settings.top_k]
         titles = [record["title"] for record in await self.kb.apassages(ids_of(best))]
-        emit("retrieve", step=step, query=state["query"], passages=best, titles=titles)
+        emit(self.node, step=step, query=state["query"], passages=best, titles=titles)
         return {"step": step, "retrieved": best, "first_retrieval": state["first_retrieval"] or found}

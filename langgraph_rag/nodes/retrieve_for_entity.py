@@ -36,12 +36,15 @@ class Found(Demand):
 class RetrieveForEntity:
     """Retrieve `recall_k` passages for each query and keep the `top_k` that the reranker ranks highest.
 
+    `node` is the name in the event.
+
     Raises:
         TypeError: when `reranker` is not a document compressor.
     """
 
     kb: Retriever
     reranker: BaseDocumentCompressor
+    node: str = "retrieve_for_entity"
 
     def __post_init__(self) -> None:
         hint = "any LangChain document compressor is one; without one the knowledge base's embeddings rank"
@@ -58,7 +61,7 @@ class RetrieveForEntity:
             best = await rerank(self.reranker, demand_text(demand), records, most=most, least=min(_LEAST, most))
         titles = {record["id"]: record["title"] for record in records}
         emit(
-            "retrieve_for_entity",
+            self.node,
             step=demand["step"],
             query=demand_text(demand),
             passages=reciprocal_ranks(best),

@@ -19,6 +19,7 @@ from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ids_of
 from langgraph_rag.tools.language.support import supporting_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
+from langgraph_rag.tools.round_robin import in_turn
 
 _LEAST_EACH = 6  # passages of each entity
 
@@ -67,5 +68,4 @@ class TakeNotes:
 
 def _pooled(found: Sequence[Sequence[str]]) -> list[str]:
     """Return the first passages of each entity in turn, each once: as many as one has, or six for each."""
-    places = [id_ for rank in range(max(map(len, found))) for ids in found for id_ in ids[rank : rank + 1]]
-    return list(dict.fromkeys(places))[: max(_LEAST_EACH * len(found), *map(len, found))]
+    return in_turn(found)[: max(_LEAST_EACH * len(found), *map(len, found))]

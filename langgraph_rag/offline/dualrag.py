@@ -20,18 +20,23 @@ _LONGEST_TITLE = 100
 def reason(values: Values) -> dict[str, Any]:
     """Return the next thought, and whether information is still missing."""
     question, pages = values["question"], _read(values["outline"])
-    asked = [question, *(one for thought in values["thoughts"] for one in _missing(thought))]
+    missing = open_questions(question, pages, [question, *(m for told in values["thoughts"] for m in _missing(told))])
+    if not missing and not values["thoughts"]:
+        missing = [question]
+    if missing:
+        return {"thought": f"Something is missing.{_MISSING}{_SEVERAL.join(missing)}", "needs_retrieval": True}
+    return {"thought": conclude(question, pages, least=LEAST["passages"]).thought, "needs_retrieval": False}
+
+
+def open_questions(question: str, pages: Pages, asked: Sequence[str]) -> list[str]:
+    """Return at most three questions that the sentences leave open and that were not asked yet."""
     missing: list[str] = []
     while len(missing) < _BREADTH:
         following = integrate(question, pages.facts, [], [*asked, *missing]).question
         if not following:
             break
         missing.append(following)
-    if not missing and not values["thoughts"]:
-        missing = [question]
-    if missing:
-        return {"thought": f"Something is missing.{_MISSING}{_SEVERAL.join(missing)}", "needs_retrieval": True}
-    return {"thought": conclude(question, pages, least=LEAST["passages"]).thought, "needs_retrieval": False}
+    return missing
 
 
 def reason_and_look_up(values: Values) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from langgraph_rag.normal_forms import stands_in
-from langgraph_rag.offline import Values, cirag, dualrag, kirag, mgranrag, par_rag
+from langgraph_rag.offline import Values, adaptive, cirag, dualrag, kirag, mgranrag, par_rag
 from langgraph_rag.offline.answer import answer_from_texts, answer_from_triples
 from langgraph_rag.offline.conversation import restate_question
 
@@ -19,6 +19,7 @@ Skill = Callable[[Values], Mapping[str, Any]]
 """Returns the fields of a reply for the values of a prompt."""
 
 SKILLS: dict[str, Skill] = {
+    "answer_or_look_up": adaptive.answer_or_look_up,
     "extract_facts": cirag.extract_facts,
     "integrate": cirag.integrate,
     "integrate_as_published": cirag.integrate,

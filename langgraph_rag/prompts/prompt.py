@@ -29,7 +29,7 @@ _NONE = ("", "none", "null", "n a", "nothing", "empty")
 _MOST_ITEMS = 50  # far more than any prompt asks for
 
 
-def _plain(schema: dict[str, Any]) -> None:
+def with_plain_schema(schema: dict[str, Any]) -> None:
     """Close a schema, limit its lists, require all fields that cannot be null, and remove the docstring.
 
     Small models leave out what is not required, and may repeat an item of a list without end. The docstring is for
@@ -53,7 +53,7 @@ class PromptReply(BaseModel):
     """
 
     model_config = ConfigDict(
-        extra="ignore", str_strip_whitespace=True, coerce_numbers_to_str=True, json_schema_extra=_plain
+        extra="ignore", str_strip_whitespace=True, coerce_numbers_to_str=True, json_schema_extra=with_plain_schema
     )
     unasked: ClassVar[Mapping[str, Any] | None] = None
     dispensable: ClassVar[bool] = False

@@ -1,10 +1,15 @@
-"""The passages of evidence from each step in turn, so that the first ones represent every step."""
+"""Takes the items of several lists in turn, so that the first ones represent every list."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from langgraph_rag.records import Evidence
+
+
+def in_turn(lists: Iterable[Iterable[str]]) -> list[str]:
+    """Return the first item of each list, then the second of each, and so on, each item once."""
+    return list(dict.fromkeys(item for turn in zip_longest(*lists) for item in turn if item is not None))
 
 
 def round_robin(evidence: Sequence[Evidence]) -> list[str]:
@@ -12,4 +17,4 @@ def round_robin(evidence: Sequence[Evidence]) -> list[str]:
     steps: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for entry in evidence:
         steps[entry["step"]][entry["passage_id"]] = None
-    return list(dict.fromkeys(id_ for turn in zip_longest(*steps.values()) for id_ in turn if id_ is not None))
+    return in_turn(steps.values())

@@ -32,7 +32,7 @@ SCHOOL = {"question": "Did Nessa Palliver and Sunniva Lockhaven go to the same s
 LATER = {"question": "Who died later, Ilse Tarrant or Tobin Grell?"}
 QUICK = {"max_steps": 2}
 NAMES = {"answer", "supported", "evidence", "passages", "trace", "usage"}
-OWN = {"granularity", "plan", "trajectories"}  # what only some methods return
+OWN = {"granularity", "plan", "trajectories", "effort"}  # what only some methods return
 
 
 @pytest.fixture(params=sorted(METHODS))
@@ -124,7 +124,7 @@ class SpeechlessModel(OfflineModel):
     """Does everything but answer: it leaves that empty."""
 
     def _generate(self, messages: list[BaseMessage], *rest: Any, **options: Any) -> ChatResult:
-        if not asked_for(messages)["prompt"].startswith("answer_from_"):
+        if not asked_for(messages)["prompt"].startswith("answer_"):
             return super()._generate(messages, *rest, **options)
         return ChatResult(generations=[ChatGeneration(message=AIMessage('{"thought": "", "answer": ""}'))])
 
@@ -229,7 +229,7 @@ def test_a_run_survives_strict_checkpoints_with_a_stop_before_every_node(
         history = list(graph.get_state_history(thread))
 
     assert told(graph.get_state(thread).values) == told(builder.compile().invoke(SCHOOL, context=QUICK))
-    assert len(history) > len(graph.get_graph().nodes) / 2
+    assert len(history) > 6
     assert caplog.messages == []
 
 

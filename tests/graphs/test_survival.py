@@ -35,7 +35,10 @@ QUESTIONS = (
     "What is the colour of the moon?",
     "Who directed The Salt Road?",
 )
-LIMITS = {"Who directed The Salt Road?": Context(max_model_calls=1)}
+LIMITS = {
+    "Who directed The Salt Road?": Context(max_model_calls=1),
+    "scripted": Context(top_k=4),  # some documents are left to look up
+}
 PLAN = [
     {"question": "Who directed The Salt Road?"},
     {"question": "Which of #1?", "action": "answer"},
@@ -43,7 +46,22 @@ PLAN = [
     {"question": "Who is Nobody?"},
     {"question": "Where was #4 born?"},
 ]
+NOT_AGAIN = {"adaptive": {"retrieve", "read_passages", "find_support"}}  # of DualRAG, for which nothing is known
 SCRIPTS: dict[str, dict[str, Any]] = {  # for nodes that the offline model does not come to on these documents
+    "adaptive": {
+        "answer_or_look_up": lambda values: {
+            "thought": "I go on.",
+            "sentences": [1],
+            "missing": ["Norland capital" if values["looked_up"] else "Skellby lighthouse"],
+            "answer": "unanswerable",
+        },
+        "reason_and_look_up": lambda values: {
+            "thought": "I go on.",
+            "entities": [] if values["thoughts"] else [{"entity": "The Salt Road", "queries": ["The Salt Road"]}],
+        },
+        "take_notes": {"notes": [{"entity": "The Salt Road", "summary": "Orla Vint directed The Salt Road."}]},
+        "answer_from_outline": {"thought": "", "answer": "Pellworth"},
+    },
     "dualrag": {
         "reason_and_look_up": lambda values: {
             "thought": "I go on.",
@@ -165,7 +183,7 @@ def test_killed_at_any_node_it_goes_on_and_asks_nothing_twice(
         graph = METHODS[name].create(model(name, question), kb).compile()
         for update in graph.stream({"question": question}, context=LIMITS.get(question)):
             ways |= {node: question for node in update if node not in ways}
-    assert set(ways) == set(METHODS[name].create(OfflineModel(), kb).nodes)
+    assert set(ways) == set(METHODS[name].create(OfflineModel(), kb).nodes) - NOT_AGAIN.get(name, set())
     undisturbed = {}
     for question in {*ways.values()}:
         steady = model(name, question)
@@ -334,7 +352,7 @@ def test_what_postgres_cannot_keep_in_a_text_is_left_out(name: str, kb: Knowledg
 
     llm = RememberingScript.of(script)
     with compiled(METHODS[name].create(llm, kb), place) as graph:
-        assert graph.invoke({"question": QUESTIONS[0]}, THREAD)["answer"] == "Pellworth"
+        assert graph.invoke({"question": QUESTIONS[0]}, THREAD, context=LIMITS["scripted"])["answer"] == "Pellworth"
 
 
 async def test_the_asynchronous_saver_serves_as_well(kb: KnowledgeBase, place: str) -> None:

@@ -1,0 +1,131 @@
+"""Our own method's reader: answers from passages that were not read before, or says what has to be looked up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from langgraph_rag.concurrency.threads import in_thread
+from langgraph_rag.context import Settings, context
+from langgraph_rag.llm import ask
+from langgraph_rag.models.bindings import ChatModel
+from langgraph_rag.nodes.extract_evidence import numbered, sentences_meant
+from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.retrieve_for_entity import Found
+from langgraph_rag.prompts.adaptive import Reading
+from langgraph_rag.prompts.answering import evidence_texts
+from langgraph_rag.prompts.prompt import Prompt
+from langgraph_rag.records import (
+    Evidence,
+    Record,
+    ScoredPassage,
+    Usage,
+    evidence_of,
+    ids_of,
+    new_evidence,
+    reciprocal_ranks,
+)
+from langgraph_rag.refusals import asks_nothing, is_refusal
+from langgraph_rag.tools.fusion import best_of
+from langgraph_rag.tools.language.support import answering_evidence, has_answer, supporting_evidence
+from langgraph_rag.tools.retrieve.retriever import Retriever
+from langgraph_rag.tools.round_robin import in_turn
+
+ROUNDS = {"low": 1, "medium": 2, "high": 2}
+"""How often passages are read, by effort; at "high" another method follows."""
+
+
+class ReadInput(TypedDict):
+    """The question, what was found for it and for the look-ups of this round, and what was read and asked before."""
+
+    question: str
+    step: int
+    retrieved: list[ScoredPassage]
+    found: list[Found]
+    ranked: list[ScoredPassage]
+    read: list[str]
+    asked: list[str]
+    evidence: list[Evidence]
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class ReadOrLookUp:
+    """Read the best passages that were not read before, with the sentences that earlier readings rest on.
+
+    The first reading is of `top_k` passages, later ones of `read_k`, from each look-up in turn; if there is none left,
+    the answer has to come from the sentences. The evidence is the
+    sentences that the reply names by number, and if the answer stands in none of them, one that has it.
+    """
+
+    llm: ChatModel
+    prompt: Prompt[Reading]
+    kb: Retriever
+    defaults: Settings
+
+    async def __call__(self, state: ReadInput) -> dict[str, Any]:
+        """Return the answer, its evidence, and what is missing."""
+        settings, step, known = context(self.defaults), state["step"], state["evidence"]
+        records = await self.kb.apassages(_unread(state, settings))
+        last = not records or not rounds_left(settings, step, state["usage"]["calls"] + 1)
+        reply = await ask(
+            self.llm,
+            self.prompt,
+            known=evidence_texts(known),
+            passages=numbered(records),
+            question=state["question"],
+            looked_up=state["asked"],
+            last=last,
+        )
+        shown = reply.shown(records)
+        found = new_evidence(await in_thread(_evidence, state["question"], reply, shown, known, step), known)
+        missing = [] if last else [text for text in reply.missing if not asks_nothing(text)]
+        emit(
+            "read",
+            step=step,
+            titles=[record["title"] for record in shown],
+            thought=reply.thought,
+            missing=missing,
+            evidence=found,
+            answer=reply.answer,
+            sufficient=not is_refusal(reply.answer),
+        )
+        rankings = [state["retrieved"], *(reciprocal_ranks(each["passages"]) for each in state["found"])]
+        return {
+            **({"answer": reply.answer} if reply.answer else {}),  # otherwise an earlier answer remains
+            "thought": reply.thought,
+            "missing": missing,
+            "evidence": [*known, *found],
+            "read": [*state["read"], *ids_of(shown)],
+            "ranked": best_of([state["ranked"], *(reciprocal_ranks(ids_of(ranking)) for ranking in rankings)]),
+        }
+
+
+def rounds_left(settings: Settings, step: int, calls: int) -> bool:
+    """Return whether the effort and the model calls allow more than `step` readings and `calls` calls."""
+    most = settings.max_model_calls
+    allowed = settings.effort == "high" or step < min(ROUNDS[settings.effort], settings.max_steps)
+    return allowed and (most is None or calls < most)
+
+
+def _unread(state: ReadInput, settings: Settings) -> list[str]:
+    """Return the passages of this round that were not read before."""
+    if not state["found"]:
+        return ids_of(state["retrieved"])
+    new = [[id_ for id_ in found["passages"] if id_ not in state["read"]] for found in state["found"]]
+    return in_turn(new)[: settings.read_k or settings.top_k]
+
+
+def _evidence(
+    question: str, reply: Reading, records: Sequence[Record], known: Sequence[Evidence], step: int
+) -> list[Evidence]:
+    """Return the sentences named in a reply; if none is, those that support its thought, and one with the answer."""
+    sources = [record for record in records for _ in record["sentences"]]
+    sentences = [sentence for record in records for sentence in record["sentences"]]
+    places = dict.fromkeys(place for given in reply.sentences for place in sentences_meant(given, sentences))
+    found = [evidence_of(sources[place], sentences[place], step) for place in places]
+    found = found or supporting_evidence(reply.thought, records, step)
+    if is_refusal(reply.answer) or any(has_answer(entry, reply.answer) for entry in [*known, *found]):
+        return found
+    return [*found, *answering_evidence(question, reply.answer, records, step)]
