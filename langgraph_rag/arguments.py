@@ -46,11 +46,11 @@ def expect_list(given: object, what: str) -> None:
         raise TypeError(f"expected a list of {what}, got {repr(given)[:80]}")
 
 
-def expect_count(given: object, name: str) -> None:
-    """Check that an argument is a whole number of at least 1.
+def expect_count(given: object, name: str, *, least: int = 1) -> None:
+    """Check that an argument is a whole number of at least `least`.
 
     Raises:
         ValueError: when it is not.
     """
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {given!r}")
+    if not isinstance(given, int) or isinstance(given, bool) or given < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {given!r}")

@@ -417,6 +417,40 @@ def test_a_cache_without_a_model_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "kb").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--overlap", "-1"], "overlap must be a whole number of at least 0, got -1"),
+        (["--overlap", "200"], "overlap must be at most half the size (200 tokens), got 200"),
+        (["--size", "15"], "size must be a whole number of at least 16, got 15"),
+        (["--size", "40", "--overlap", "21"], "overlap must be at most half the size (40 tokens), got 21"),
+    ],
+)
+def test_a_wrong_size_or_overlap_is_refused_before_anything_is_read(
+    option: list[str], said: str, tmp_path: Path
+) -> None:
+    result = CliRunner().invoke(app, ["index", str(tmp_path / "gone.txt"), "--kb", str(tmp_path / "kb"), *option])
+
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.replace("│", "").split())
+    assert not (tmp_path / "kb").exists()
+
+
+def test_size_and_overlap_are_kept_and_change_with_an_update(tmp_path: Path) -> None:
+    text = " ".join(f"Mill {n} was built by Ada Renk in {1800 + n}." for n in range(40))
+    source = write(tmp_path, {"mills.txt": text}) / "mills.txt"
+    run("index", source, "--kb", tmp_path / "kb", "--size", "60", "--overlap", "15")
+
+    assert "60 tokens, 15 of them again" in run("info", "--kb", tmp_path / "kb").stdout
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        first, second, *_ = kb.passages(kb.ids(source))
+        assert second["text"].split(". ")[0] in first["text"]
+    run("index", source, "--kb", tmp_path / "kb", "--overlap", "0", "--update")
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert str(kb.splitting) == "60 tokens"
+        assert " ".join(passage["text"] for passage in kb.passages(kb.ids(source))) == text
+
+
 # --- what a model takes ----------------------------------------------------------------------------------------------
 def many(folder: Path) -> Path:
     """Write twelve documents, for which a model takes two calls."""

@@ -66,13 +66,13 @@ def test_a_title_leaves_less_room() -> None:
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        ({"size": 0}, "size must be a whole number of at least 1, got 0"),
-        ({"size": 15}, "size must be at least 16 tokens, got 15"),
-        ({"size": "200"}, "size must be a whole number of at least 1, got '200'"),
-        ({"size": 200.0}, "size must be a whole number of at least 1, got 200.0"),
-        ({"overlap": -1}, "overlap must be a whole number of at least 1, got -1"),
+        ({"size": 0}, "size must be a whole number of at least 16, got 0"),
+        ({"size": 15}, "size must be a whole number of at least 16, got 15"),
+        ({"size": "200"}, "size must be a whole number of at least 16, got '200'"),
+        ({"size": 200.0}, "size must be a whole number of at least 16, got 200.0"),
+        ({"overlap": -1}, "overlap must be a whole number of at least 0, got -1"),
         ({"size": 100, "overlap": 51}, r"overlap must be at most half the size \(100 tokens\), got 51"),
-        ({"overlap": True}, "overlap must be a whole number of at least 1, got True"),
+        ({"overlap": True}, "overlap must be a whole number of at least 0, got True"),
     ],
 )
 def test_a_wrong_size_or_overlap_is_refused(given: dict[str, Any], wrong: str) -> None:
@@ -216,7 +216,7 @@ async def test_neighbours_are_those_before_and_after_in_the_document(empty_kb: K
     assert near(2, before=99, after=99) == ids[:2] + ids[3:]
     assert [passage["id"] for passage in await empty_kb.aneighbours(ids[2])] == near(2)
     assert empty_kb.neighbours("unknown") == []
-    with pytest.raises(ValueError, match="before must be a whole number of at least 1, got -1"):
+    with pytest.raises(ValueError, match="before must be a whole number of at least 0, got -1"):
         empty_kb.neighbours(ids[0], before=-1)
 
 

@@ -116,14 +116,15 @@ def index(
     _check_for_model(
         {"--cache": cache, "--estimate": estimate, "--max-calls": max_calls, "--max-tokens": max_tokens}, model
     )
+    given = {name: number for name, number in {"size": size, "overlap": overlap}.items() if number is not None}
+    splitting = _splitting(Splitting(), {"overlap": 0, **given})
     emptied = _emptied(sources, kb) if update else []
     filled = [source for source in sources if source not in emptied]
     read = _read(filled, {"text": text_field, "title": title_field, "id": id_field}, format, skip_bad=skip_bad)
     _tell_left_out(sources, kb)
     extractor = _extractor(model, cache)
     embedder = embedder_of(kb, embeddings, device)
-    given = {name: number for name, number in {"size": size, "overlap": overlap}.items() if number is not None}
-    _check_splitting(given, embedder)
+    _check_size(splitting, embedder)
     if estimate and isinstance(extractor, ModelExtractor):
         with TemporaryDirectory() as nowhere:
             there = kb if kb.exists() else Path(nowhere) / "kb"
@@ -240,9 +241,8 @@ def _read(sources: Iterable[Path], names: FieldNames, format: str, *, skip_bad: 
     return read
 
 
-def _check_splitting(given: Mapping[str, int], embedder: Embeddings | None) -> None:
-    """Refuse a size or an overlap before a folder is created."""
-    splitting = _splitting(Splitting(), {"overlap": 0, **given})
+def _check_size(splitting: Splitting, embedder: Embeddings | None) -> None:
+    """Refuse a size that the embedder cannot read, before a folder is created."""
     if embedder is not None:
         try:
             Splitter(tokens_of(embedder), splitting)

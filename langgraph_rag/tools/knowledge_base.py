@@ -795,9 +795,8 @@ class KnowledgeBase:
     def _near(self, id_: str, before: int, after: int) -> tuple[str, int, int]:
         self._access.check_open()
         names_among([id_], "ids")
-        for name, number in {"before": before, "after": after}.items():
-            if number != 0:
-                expect_count(number, name)
+        expect_count(before, "before", least=0)
+        expect_count(after, "after", least=0)
         return id_, before, after
 
     @cached_property

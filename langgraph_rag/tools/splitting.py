@@ -61,11 +61,8 @@ class Splitting:
     overlap: int = 0
 
     def __post_init__(self) -> None:
-        expect_count(self.size, "size")
-        if self.size < _LEAST:
-            raise ValueError(f"size must be at least {_LEAST} tokens, got {self.size}")
-        if self.overlap != 0:
-            expect_count(self.overlap, "overlap")
+        expect_count(self.size, "size", least=_LEAST)
+        expect_count(self.overlap, "overlap", least=0)
         if 2 * self.overlap > self.size:
             raise ValueError(f"overlap must be at most half the size ({self.size} tokens), got {self.overlap}")
 
