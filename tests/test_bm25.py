@@ -14,7 +14,7 @@ from langgraph_rag.context import Search
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.storage import bm25, change_log
-from langgraph_rag.tools.storage.word_index import words_to_search
+from langgraph_rag.tools.storage.word_index import parts_of, words_to_search
 
 QUERIES = [
     "Who directed Nine Tides?",
@@ -181,3 +181,42 @@ def test_where_nothing_has_the_whole_name_its_parts_count_in_full(empty_kb: Know
 
     assert found[0] == found[1]
     assert max(found[0], key=lambda id_: found[0][id_]) == texts[2]
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("Who built the Harl Mill, and who owns it now?", []),  # the second has one word that tells
+        (
+            "Who built the Harl Mill, and which ferry sails to Kell?",
+            ["Who built the Harl Mill", "which ferry sails to Kell?"],
+        ),
+        ("Are Harl Mill and Kell Ferry on the same isle?", ["Are Harl Mill", "Kell Ferry on the same isle?"]),
+        ("What does 10,000 litres weigh?", []),
+        ("哈尔磨坊是谁建的，去凯尔的渡船几点开？", ["哈尔磨坊是谁建的", "去凯尔的渡船几点开？"]),
+        ("mill and ferry, " * 300, []),
+        ("", []),
+    ],
+)
+def test_a_query_is_parted_where_it_joins_several(query: str, parts: list[str]) -> None:
+    assert [part.strip() for part in parts_of(query)] == parts
+
+
+def test_how_well_passages_tell_words_is_relative_to_the_best(empty_kb: KnowledgeBase) -> None:
+    texts = {
+        "a": "The mill of Harl.",
+        "b": "Mill, mill and mill.",
+        "c": "A ferry sails.",
+        **{f"o{n}": "Rain." for n in range(9)},
+    }
+    empty_kb.add([{"id": id_, "text": text} for id_, text in texts.items()], progress=False)
+
+    told, weights = empty_kb._records.told("mill ferry harbour", ["c", "gone", "b", "a"])
+
+    mill, ferry, harbour = told.T.tolist()
+    assert mill[:3] == [0, 0, 1]
+    assert 0 < mill[3] < 1
+    assert ferry == [1, 0, 0, 0]
+    assert harbour == [0, 0, 0, 0]
+    assert weights.argmax() == 2  # no passage has it
+    assert sum(weights) == pytest.approx(1)

@@ -2,10 +2,11 @@
 
 from itertools import permutations
 
+import numpy as np
 import pytest
 
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.fusion import blend, fuse
+from langgraph_rag.tools.fusion import blend, covering, fuse
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityRows
 from langgraph_rag.tools.knowledge_graphs.graph_search import walk_from
@@ -223,3 +224,48 @@ def test_passages_of_the_same_ranks_are_sorted_by_id_whatever_the_order_of_the_r
 
     assert all(order == orders[0] for order in orders)
     assert [passage["id"] for passage in swapped] == ["a", "b", "c"]
+
+
+def test_a_part_of_a_query_finds_what_the_whole_leaves_out() -> None:
+    meaning = [ScoredPassage(id=f"mill-{place}", score=0.9 - place / 100) for place in range(6)]
+    words = [ScoredPassage(id="mill-0", score=5.0), ScoredPassage(id="mill-1", score=1.0)]
+    parts = [meaning, [ScoredPassage(id="ferry", score=0.6), ScoredPassage(id="mill-5", score=0.1)]]
+
+    blended = blend(meaning, words, parts)
+
+    places = [passage["id"] for passage in blended]
+    assert places[0] == "mill-0"
+    assert places.index("ferry") < places.index("mill-5")
+    assert 0 <= blended[-1]["score"] < blended[0]["score"] <= 1
+
+
+def test_what_the_first_passages_do_not_tell_gets_a_place() -> None:
+    ranking = [ScoredPassage(id=id_, score=score) for id_, score in [("a", 0.9), ("a2", 0.8), ("a3", 0.7), ("b", 0.5)]]
+    told = np.array([[1.0, 0.0], [1.0, 0.0], [0.9, 0.0], [0.0, 1.0]])
+
+    chosen = covering(ranking, told, np.array([0.3, 0.7]), 3)
+
+    assert [passage["id"] for passage in chosen] == ["a", "b", "a2"]
+    assert 1 >= chosen[0]["score"] >= chosen[1]["score"] >= chosen[2]["score"] > 0
+
+
+def test_a_query_without_words_that_tell_keeps_the_ranking() -> None:
+    ranking = [ScoredPassage(id=f"{place:03}", score=1 - place / 100) for place in range(60)]
+
+    chosen = covering(ranking, np.zeros((50, 0)), np.zeros(0), 55)
+
+    assert [passage["id"] for passage in chosen] == [f"{place:03}" for place in range(55)]
+    assert covering([], np.zeros((0, 2)), np.array([0.5, 0.5]), 5) == []
+
+
+def test_both_things_that_a_question_names_are_among_the_first(empty_kb: KnowledgeBase) -> None:
+    many = [
+        {"id": f"age-{n}", "title": "Session age", "text": f"The session cookie of shop {n} has an age of {n} days."}
+        for n in range(8)
+    ]
+    other = {"id": "csrf", "title": "Forgery", "text": "A token against forgery expires after one year."}
+    empty_kb.add([*many, other, *OTHERS], progress=False)
+
+    found = empty_kb.search("What age has a session cookie of shop 3, and when does the forgery token expire?", 3)
+
+    assert "csrf" in [passage["id"] for passage in found]

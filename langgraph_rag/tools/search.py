@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from math import sqrt
 from typing import get_args
 
@@ -9,12 +11,13 @@ from langgraph_rag.context import Search
 from langgraph_rag.filters import Where
 from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.batcher import Batcher, RequestQueue
-from langgraph_rag.tools.fusion import DEPTH, blend
+from langgraph_rag.tools.fusion import DEPTH, blend, covering
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.graph_search import FACTS, READ, walk_from
 from langgraph_rag.tools.similarity import Rank, Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.visibility import Visible
+from langgraph_rag.tools.storage.word_index import parts_of
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
 _SURE = 0.5  # share of a passage in what the words of a query tell, from which on it is the right one for words
@@ -33,6 +36,13 @@ class _Request:
     def depth(self) -> int:
         """The number of passages of each ranking that are used."""
         return max(self.k, DEPTH) if self.by in ("hybrid", "graph") else self.k
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts that are compared by meaning: the query, and its parts where both words and meaning count."""
+        if self.by == "bm25":
+            return []
+        return [self.query, *(parts_of(self.query) if self.by != "dense" else ())]
 
 
 class Searcher:
@@ -66,9 +76,8 @@ class Searcher:
 
     def _serve(self, requests: list[_Request]) -> list[list[ScoredPassage]]:
         requests = [replace(one, visible=self._records.visible(one.where)) if one.where else one for one in requests]
-        near = iter(
-            self._similarity.nearest([(one.query, one.depth, one.visible) for one in requests if one.by != "bm25"])
-        )
+        texts = [(text, one.depth, one.visible) for one in requests for text in one.texts]
+        near = iter(self._similarity.nearest(texts))
         found = [(one, self._rank(one, near)) for one in requests]
         walked = iter(self._walk([(one, passages) for one, passages in found if one.by == "graph"]))
         return [next(walked) if one.by == "graph" else passages[: one.k] for one, passages in found]
@@ -81,7 +90,8 @@ class Searcher:
         if request.by == "bm25":
             return words
         sure = bool(words) and self._share_of_passage(request, words) >= _SURE
-        return blend(next(near), words, sure=sure)
+        meaning, *parts = islice(near, len(request.texts))
+        return blend(meaning, words, parts, sure=sure)
 
     def _walk(self, begun: Sequence[tuple[_Request, list[ScoredPassage]]]) -> list[list[ScoredPassage]]:
         """Return the passages by meaning, words, and a walk over the triple graph."""
@@ -97,11 +107,15 @@ class Searcher:
         cosines = self._similarity.cosines(
             [([one.query], facts) for (one, _), facts in zip(begun, stated, strict=True)]
         )
-        return [
-            walk_from(graph, linked, share, _likest(facts, near[:, 0].tolist()), passages, one.k)
+        rankings = [
+            walk_from(graph, linked, share, _likest(facts, near[:, 0].tolist()), passages, one.depth)
             for graph, (one, passages), linked, share, facts, near in zip(
                 graphs, begun, names, shares, stated, cosines, strict=True
             )
+        ]
+        return [
+            covering(ranking, *self._records.told(one.query, ids_of(ranking[:DEPTH]), one.visible), one.k)
+            for (one, _), ranking in zip(begun, rankings, strict=True)
         ]
 
     def _share_of_walk(self, request: _Request, names: Iterable[str], found: Sequence[ScoredPassage]) -> float:

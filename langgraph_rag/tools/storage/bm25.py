@@ -92,13 +92,27 @@ class Bm25:
             weights, scores, passages = self._weighted(words, visible)
             return {word: weight * passages.idf(scores[word][0]) for word, weight in weights.items()}
 
-    def share(self, words: Mapping[str, Sequence[str]], id_: str, visible: Visible | None = None) -> float:
-        """Return the share of a passage in what words and names tell, from 0 to 1."""
+    def told(
+        self, words: Mapping[str, Sequence[str]], ids: Sequence[str], visible: Visible | None = None
+    ) -> tuple[Values, Values]:
+        """Return how well passages tell each word, name and part, and the share of each in what all tell, by rarity.
+
+        A passage tells a word by its score relative to that of the best passage of the word.
+
+        Shapes: passages x words, and words.
+        """
         with self._db.snapshot():
-            rarity = self.rarity(words, visible)
-            numbers = [number for (number,) in self._db.rows("number", "passages WHERE id = ?", id_)]
-            told = [rare for word, rare in rarity.items() if np.isin(numbers, self._frequencies[word][0]).any()]
-        return sum(told) / (sum(rarity.values()) or 1.0)
+            weights, scores_of, passages = self._weighted(words, visible)
+            known = dict(self._db.by_ids("id, number", "passages WHERE id IN", ids))
+        numbers = np.array([known.get(id_, -1) for id_ in ids], dtype=np.int64)
+        told, shares = np.zeros((len(ids), len(weights))), np.zeros(len(weights))
+        for column, (word, weight) in enumerate(weights.items()):
+            having, scores = scores_of[word]
+            shares[column] = weight * passages.idf(having)
+            if len(having):
+                place = np.searchsorted(having, numbers) % len(having)
+                told[:, column] = np.where(having[place] == numbers, scores[place] / scores.max(), 0.0)
+        return told, shares / max(shares.sum(), _LEAST_IDF)
 
     def _weighted(
         self, words: Mapping[str, Sequence[str]], visible: Visible | None

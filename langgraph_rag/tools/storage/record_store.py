@@ -25,7 +25,7 @@ from langgraph_rag.tools.storage import (
     waiting_vectors,
     word_index,
 )
-from langgraph_rag.tools.storage.bm25 import Bm25
+from langgraph_rag.tools.storage.bm25 import Bm25, Values
 from langgraph_rag.tools.storage.change_log import ChangeLog
 from langgraph_rag.tools.storage.chroma import NEEDS_WRITING
 from langgraph_rag.tools.storage.database import Database, as_json
@@ -261,9 +261,14 @@ class RecordStore:
         """Return the k passages (of all, or of the visible ones) that share the query's rarest words."""
         return self._ranking.best(words_to_search(query), k, visible)
 
+    def told(self, query: str, ids: Sequence[str], visible: Visible | None = None) -> tuple[Values, Values]:
+        """Return how well passages tell each word of a query (passages x words), and how much each word counts."""
+        return self._ranking.told(words_to_search(query), ids, visible)
+
     def share_of_passage(self, query: str, id_: str, visible: Visible | None = None) -> float:
         """Return the share of a passage in a query: of all that its words tell, by their rarity, from 0 to 1."""
-        return self._ranking.share(words_to_search(query), id_, visible)
+        (told,), weights = self.told(query, [id_], visible)
+        return float(weights[told > 0].sum())
 
     def share_of_names(self, query: str, names: Iterable[str], visible: Visible | None = None) -> float:
         """Return the share of some names in a query: of all that its words tell, by their rarity, from 0 to 1."""

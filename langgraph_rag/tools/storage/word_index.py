@@ -19,6 +19,8 @@ CREATE TRIGGER IF NOT EXISTS words_out AFTER DELETE ON passages BEGIN
     VALUES ('delete', old.number, coalesce(old.title_words, old.title), coalesce(old.text_words, old.text)); END;
 """
 _MOST = 2_000  # words of a query
+_MOST_PARTS = 6  # of a query
+_JOINED = re.compile(r"[,;:](?=\s)|[，、；：،؛]|\b(?:and|or|but)\b")
 _NAME = re.compile(rf"{WORD.pattern}(?:[-._/:\\@\u2010]{{1,2}}{WORD.pattern})*")
 """A word, or a name with its parts joined: 4.5.0, CVE-2026-6907, fields.E304, ref/settings, HTTP_HOST, std::vector."""
 _SYMBOL = re.compile(rf"\b(\w*[^\W\d_])({SYMBOLS})")
@@ -66,6 +68,15 @@ def words_to_search(query: str) -> dict[str, list[str]]:
         else:
             words[" ".join(_apart(" ".join(parts)).split())] = [part for part in single if part not in stop_words()]
     return dict(islice(words.items(), _MOST))
+
+
+def parts_of(query: str) -> list[str]:
+    """Return the parts of a query that joins several, at "and" or a comma: each with two words or more to search for.
+
+    A query with more parts than any question is taken as a whole, and so is one with a single part.
+    """
+    parts = [part for part in _JOINED.split(query) if len(words_to_search(part)) > 1]
+    return parts if 1 < len(parts) <= _MOST_PARTS else []
 
 
 def _spelled(symbol: re.Match[str]) -> str:
