@@ -1,6 +1,10 @@
 """Reading PDF files, which are made here."""
 
 import json
+import sys
+import textwrap
+import zlib
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -12,9 +16,11 @@ from typer.testing import CliRunner
 from langgraph_rag import read_documents
 from langgraph_rag.cli import app
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.reading.pdf import _Line, _paragraphs, _whole, read_pdf
+from langgraph_rag.tools.reading import pdf as reading
+from langgraph_rag.tools.reading.pdf import read_pdf
 
-Line = tuple[float, str]
+Line = tuple[float, str] | tuple[float, str, float] | tuple[float, str, float, float]
+"""The size of letters, the text, and where it begins: from the left, and from the bottom of the page."""
 BODY, LARGE = 10.0, 20.0
 FULL = "the passage boats of the isle leave the mole in the early morning, and"
 
@@ -23,7 +29,7 @@ def body(*lines: str) -> list[Line]:
     return [(BODY, line) for line in lines]
 
 
-def pdf(*pages: list[Line], password: str = "") -> bytes:
+def pdf(*pages: Sequence[Line], password: str = "") -> bytes:
     """Write a file of pages with lines of some size in Helvetica."""
     writer, written = PdfWriter(), BytesIO()
     font = {"Type": "Font", "Subtype": "Type1", "BaseFont": "Helvetica", "Encoding": "WinAnsiEncoding"}
@@ -33,8 +39,9 @@ def pdf(*pages: list[Line], password: str = "") -> bytes:
         page = writer.add_blank_page(595, 842)
         page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
         shown = [
-            f"BT /F1 {size} Tf 1 0 0 1 50 {800 - 24 * number} Tm ({text}) Tj ET"
-            for number, (size, text) in enumerate(lines)
+            f"BT /F1 {placed[0]} Tf 1 0 0 1 {50 if len(placed) < 3 else placed[2]} "
+            f"{800 - 24 * number if len(placed) < 4 else placed[3]} Tm ({placed[1]}) Tj ET"
+            for number, placed in enumerate(lines)
         ]
         content = DecodedStreamObject()
         content.set_data("\n".join(shown).encode("cp1252"))
@@ -99,24 +106,57 @@ def test_a_hyphen_at_the_end_of_a_line_goes_where_it_cuts_a_word(line: str, foll
 
 
 def test_an_initial_is_a_part_of_its_word_and_no_title() -> None:
-    lines = [(40.0, "T"), (LARGE, "Boats of Kell"), *body("he ferries of Kell are old.")]
+    lines: list[Line] = [
+        (LARGE, "Boats of Kell"),
+        (40.0, "T", 50, 700),
+        (BODY, "he ferries of Kell are old and", 76, 718),
+        (BODY, "slow, but they are safe.", 76, 706),
+    ]
 
     read = read_pdf(pdf(lines))
-    assert (read.title, read.pages) == ("Boats of Kell", ["The ferries of Kell are old."])
+    assert read.pages == ["The ferries of Kell are old and slow, but they are safe."]
 
 
-def test_the_numbers_of_footnotes_are_left_out_but_not_those_of_units() -> None:
-    assert _whole([_Line(10.0, "It was built by Ada Renk."), _Line(6.0, "1"), _Line(10.0, " It is old.")]) == (
-        10.0,
-        "It was built by Ada Renk. It is old.",
-    )
-    assert _whole([_Line(10.0, "The isle has 20 km"), _Line(6.0, "2")]).text == "The isle has 20 km2"
-    assert _whole([_Line(10.0, "In CO"), _Line(6.0, "2"), _Line(10.0, ", 10"), _Line(6.0, "6")]).text == "In CO2, 106"
+def beside(*parts: tuple[float, str, float], base: float = 700.0) -> list[Line]:
+    """Write parts of a line of Helvetica one after the other: their sizes, texts, and how far they are raised."""
+    at, lines = 50.0, list[Line]()
+    for size, text, up in parts:
+        lines.append((size, text, at, base + up))
+        at += size * sum({" ": 0.278, ".": 0.278, ",": 0.278, "l": 0.222, "i": 0.222}.get(c, 0.556) for c in text)
+    return lines
 
 
-def test_a_line_of_a_hundred_thousand_footnotes_and_a_page_of_as_many_lines_are_read() -> None:
-    assert _whole([_Line(10.0, "isle"), _Line(6.0, "1")] * 100_000).text == "isle" * 100_000
-    assert _paragraphs([_Line(10.0, FULL)] * 100_000) == " ".join([FULL] * 100_000)
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ([(10, "On 000", 0), (7, "1", 4), (10, " old.", 0)], "On 000^1 old."),
+        ([(10, "Sold ed en den", 0), (7, "1", 4), (10, " in spa", 0)], "Sold ed en den in spa"),
+        ([(10, "Age on end.", 0), (7, "12", 4)], "Age on end."),
+        ([(10, "10", 0), (7, "6", 4), (10, " boa", 0)], "10^6 boa"),
+        ([(10, "2", 0), (6.5, "10", 4), (10, " boa", 0)], "2^10 boa"),
+        ([(10, "10", 0), (7, "-3", 4), (10, " boa", 0)], "10^-3 boa"),
+        ([(10, "log", 0), (7, "10", -2), (10, " 5", 0)], "log10 5"),
+        ([(10, "CO", 0), (7, "2", -2), (10, " and 5 end", 0)], "CO2 and 5 end"),
+        ([(10, "5 dd", 0), (7, "2", 4), (10, " and 000", 0)], "5 dd^2 and 000"),
+        ([(10, "the 5", 0), (7, "en", 4), (10, " boa", 0)], "the 5en boa"),
+    ],
+)
+def test_raised_and_lowered_characters_stay_with_their_words_and_numbers_of_footnotes_go(
+    parts: list[tuple[float, str, float]], text: str
+) -> None:
+    above: list[Line] = [(10, "Kell is an isle of old boats.", 50, 760)]
+
+    (page,) = read_pdf(pdf(above + beside(*parts))).pages
+
+    assert page.split("\n\n")[1] == text
+
+
+def test_a_page_of_many_words_is_read_at_once() -> None:
+    lines: list[Line] = [(1.0, f"isle {number} {FULL} " * 4, 50, 10 + 0.8 * number) for number in range(1000)]
+
+    (page,) = read_pdf(pdf(lines)).pages
+
+    assert page.count("isle") == 8000
 
 
 def test_a_sentence_that_goes_on_over_the_page_stands_whole_on_the_next() -> None:
@@ -253,16 +293,49 @@ BAD = {
     "empty": (b"", "it cannot be read as PDF"),
     "locked": (pdf(body("Kell is an isle."), password="salt"), "it wants a password: save it without one"),
     "scan": (pdf([]), r"expected a PDF file with text, got one without: is it a scan\?"),
-    "without pages": (pdf(), "expected a PDF file with text, got one without"),
+    "without pages": (pdf(), "it cannot be read as PDF"),
 }
 
 
-def test_a_file_that_says_more_than_anybody_reads_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = pdf(*[body("Kell is an isle.")] * 20)
-    monkeypatch.setattr("langgraph_rag.tools.reading.pdf._MOST_INSTRUCTIONS", 50)
+def packed(content: bytes, *, times: int = 1) -> bytes:
+    """Write a file of a page whose content is packed."""
+    for _ in range(times):
+        content = zlib.compress(content, 9)
+    filters = b" ".join([b"/FlateDecode"] * times)
+    return (
+        b"%%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Count 1/Kids[3 0 R]>>endobj "
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Resources<</Font<</F1<</Type/Font"
+        b"/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj 4 0 obj<</Length %d/Filter[%b]>>stream\n%b\nendstream endobj "
+        b"trailer<</Root 1 0 R>>" % (len(content), filters, content)
+    )
 
-    with pytest.raises(ValueError, match="cannot be read as PDF .it holds more than 50 instructions"):
-        read_pdf(written)
+
+def test_a_small_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"BT /F1 10 Tf 50 700 Td (Kell is an isle.) Tj ET"
+    blank = text + b" " * 200_000
+
+    assert read_pdf(packed(blank)).pages == ["Kell is an isle."]
+    monkeypatch.setattr(reading, "_LARGEST", 100_000)
+    monkeypatch.setattr(reading, "_CHUNK", 10_000)
+    assert read_pdf(packed(text)).pages == ["Kell is an isle."]
+    for times in (1, 2):
+        with pytest.raises(ValueError, match="it unpacks to more than 100,000 bytes, from [0-9,]+"):
+            read_pdf(packed(blank, times=times))
+
+
+def test_a_reader_that_takes_too_long_or_ends_by_itself_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for program, said in (
+        ("import os; os.abort()", "its reader ended"),
+        ("raise MemoryError", "reading it takes too much memory"),
+        ("import faulthandler, time; faulthandler.dump_traceback_later(0.1, exit=True); time.sleep(9)", "too long"),
+    ):
+        monkeypatch.setattr(reading, "_PROGRAM", (sys.executable, "-c", program))
+        with pytest.raises(ValueError, match=f"it cannot be read as PDF .*{said}"):
+            read_pdf(GOOD)
+    monkeypatch.setattr(reading, "_SECONDS", 0.5)
+    monkeypatch.setattr(reading, "_PROGRAM", (sys.executable, "-c", "import time; time.sleep(9)"))
+    with pytest.raises(ValueError, match="reading it takes over 0.5 seconds"):
+        read_pdf(GOOD)
 
 
 @pytest.mark.parametrize("kind", BAD)
@@ -272,3 +345,157 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, kind: str) -> None:
 
     with pytest.raises(DocumentError, match=f"ferries.pdf: {problem}"):
         read_documents(tmp_path / "ferries.pdf")
+
+
+PROSE = (
+    "Kell is an isle in the north, and the largest of eleven that belong to the county of Sarl. Its people fish and "
+    "build boats, which were known for their speed in former times. Ada Renk, who had learned her trade on the "
+    "mainland, opened the first yard in the spring of 1904. It had one slip and employed nine men. In the winter the "
+    "men mended nets and carved figures for the bows, of which some are kept in the museum of the town of Orsby."
+)
+
+
+def wrapped(text: str, width: int, left: float, top: float, pitch: float = 12.0) -> list[Line]:
+    return [(BODY, line, left, top - pitch * number) for number, line in enumerate(textwrap.wrap(text, width))]
+
+
+def paragraphs(*lines: Line) -> list[str]:
+    (page,) = read_pdf(pdf(list(lines))).pages
+    return page.split("\n\n")
+
+
+def test_columns_are_read_one_after_the_other_below_a_narrow_abstract() -> None:
+    other = PROSE.replace("Kell", "Tolm").replace("Ada Renk", "Orla Vint")
+    left, right = wrapped(PROSE, 44, 50, 600), wrapped(other, 44, 310, 600)
+    abstract = wrapped("This tells of yards. " + PROSE, 60, 130, 760)
+
+    for lines in ([*abstract, *left, *right], [*abstract, *right, *left]):
+        assert paragraphs(*lines) == ["This tells of yards. " + PROSE, PROSE, other]
+
+
+def test_a_column_that_begins_higher_and_a_head_over_both_are_read_in_their_order() -> None:
+    left, right = wrapped(PROSE, 44, 50, 600), wrapped(PROSE, 44, 310, 660)
+
+    assert paragraphs(
+        (BODY, "The head of this page stands over both of its columns, as it is wide", 50, 700), *left, *right
+    )[1:] == [PROSE, PROSE]
+
+
+def test_text_beside_a_figure_forms_paragraphs_without_what_the_figure_says() -> None:
+    figure: list[Line] = [
+        (BODY, label, 480, 705 - 31 * number) for number, label in enumerate(("bow", "mast", "stern"))
+    ]
+
+    read = paragraphs(*wrapped(PROSE, 70, 50, 720), *figure, *wrapped(PROSE, 90, 50, 600))
+
+    assert read.count(PROSE) == 2 and {"bow", "mast", "stern"} < set(" ".join(read).split())
+
+
+def test_lines_narrower_than_the_widest_of_the_page_form_paragraphs() -> None:
+    assert paragraphs(*wrapped(PROSE, 40, 150, 800), *wrapped(PROSE, 90, 50, 600)) == [PROSE, PROSE]
+    assert paragraphs(*wrapped(PROSE, 90, 50, 800), *wrapped(PROSE, 30, 200, 700)) == [PROSE, PROSE]
+
+
+BOATS = [
+    ("Boat", "Built", "Yard of"),
+    *((name, str(1904 + n), "Ada Renk") for n, name in enumerate("Kell Tolm Sarl Isk".split())),
+]
+
+
+def table(
+    rows: Sequence[Sequence[str]], top: float, *, backwards: bool = False, lefts: tuple[int, ...] = (50, 150, 250)
+) -> list[Line]:
+    lines: list[Line] = []
+    for number, row in enumerate(rows):
+        cells: list[Line] = [
+            (BODY, cell, left, top - 15 * number) for cell, left in zip(row, lefts, strict=True) if cell
+        ]
+        lines += reversed(cells) if backwards else cells
+    return lines
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_rows_of_a_table_stay_rows_also_if_drawn_from_right_to_left(backwards: bool) -> None:
+    above: list[Line] = [(BODY, f"{FULL} they return.", 50, 760)]
+    below: list[Line] = [(BODY, "All of them are in use.", 50, 600)]
+
+    for lines in ([*above, *table(BOATS, 720, backwards=backwards), *below], table(BOATS, 720, backwards=backwards)):
+        (page,) = read_pdf(pdf(lines)).pages
+        assert "\n".join(" ".join(row) for row in BOATS) in page
+
+
+def test_a_table_drawn_column_by_column_has_its_rows() -> None:
+    rows = [(name, str(100 + n)) for n, name in enumerate("Kell Tolm Sarl Isk Orsby".split())]
+    cells = table(rows, 700, lefts=(50, 200))
+
+    (page,) = read_pdf(pdf([*cells[::2], *cells[1::2]])).pages
+
+    assert page == "\n".join(" ".join(row) for row in rows)
+
+
+def test_names_of_columns_that_are_repeated_on_each_page_stay() -> None:
+    pages = [
+        table([BOATS[0], *((f"Boat {page}{n}", str(1900 + n), "Ada Renk") for n in range(20))], 780)
+        for page in range(4)
+    ]
+
+    assert [page.split("\n")[0] for page in read_pdf(pdf(*pages)).pages] == ["Boat Built Yard of"] * 4
+
+
+def test_cells_of_several_lines_are_read_whole() -> None:
+    described = [
+        ("Kell", "The first boat of the yard, which sank off Orsby"),
+        ("Tolm", "The second one of it, which is in the museum of Sarl"),
+        ("Isk", "Lost."),
+    ]
+    lines: list[Line] = []
+    for number, (name, text) in enumerate(described):
+        lines += [(BODY, name, 50, 700 - 36 * number), *wrapped(text, 28, 150, 700 - 36 * number)]
+
+    assert read_pdf(pdf(lines)).pages == ["\n".join(" ".join(row) for row in described)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "elsewhere", "joined"),
+    [
+        (("It was a long-", "term plan."), "long-term", "a long-term plan"),
+        (("They sold 2-", "methylbutanoic acid."), "", "sold 2-methylbutanoic acid"),
+        (("It was built by Meyer-", "von Holt."), "Meyer-von", "by Meyer-von Holt"),
+        (("It was state-of-the-", "art then."), "the-art", "state-of-the-art then"),
+        (("It was a long-", "term plan."), "", "a longterm plan"),
+    ],
+)
+def test_a_hyphen_at_the_end_of_a_line_stays_where_the_word_has_one_elsewhere(
+    lines: tuple[str, str], elsewhere: str, joined: str
+) -> None:
+    (first, *_) = read_pdf(pdf(body(*lines), body(f"This is {elsewhere} here."))).pages
+
+    assert joined in first
+
+
+def test_letters_of_an_index_are_not_joined_to_its_entries_and_it_is_left_out() -> None:
+    words = "kelp kid kiln kind king kiosk kite knee knit knot kraal kudu"
+    entries = [
+        (BODY, f"{word}, {10 + number}, {40 + number}", 50, 700 - 14 * number)
+        for number, word in enumerate(words.split())
+    ]
+    index: list[Line] = [(LARGE, "Index", 50, 780), (14.0, "K", 50, 720), *entries]
+
+    pages = read_pdf(pdf([(LARGE, "Boats", 50, 800), (BODY, "Kell is an isle.", 50, 700)], index)).pages
+
+    assert "Kelp" not in "".join(pages) and "Kkelp" not in "".join(pages) and pages[0] == "Kell is an isle."
+
+
+def test_passages_have_the_titles_of_the_outline() -> None:
+    pages = body("1 Boats", "Two are old."), body("2 Yards", "One is new.", "2.1 Slips", "It has one.")
+    writer, written = PdfWriter(clone_from=BytesIO(pdf(*pages))), BytesIO()
+    writer.add_outline_item(title="Boats", page_number=0)
+    yards = writer.add_outline_item(title="Yards", page_number=1)
+    writer.add_outline_item(title="Slips", page_number=1, parent=yards)
+    writer.write(written)
+
+    assert [part[:3] for part in read_pdf(written.getvalue()).parts if part.text] == [
+        (1, ("Boats",), "Two are old."),
+        (2, ("Yards",), "One is new."),
+        (2, ("Yards", "Slips"), "It has one."),
+    ]

@@ -18,7 +18,7 @@ from langgraph_rag.context import DEFAULT_SEARCH, Search, context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, FilterError, KnowledgeBaseError
 from langgraph_rag.filters import Where, joined
 from langgraph_rag.naming import expect_name
-from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, ids_of, passage_of, titled_text
+from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, ids_of, passage_of
 from langgraph_rag.tools.access import Access
 from langgraph_rag.tools.batcher import RequestQueue, one_at_a_time
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
@@ -30,7 +30,7 @@ from langgraph_rag.tools.indexing import TEXT_PIPELINE, Indexer
 from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.knowledge_graphs.neighbourhood import facts_around
+from langgraph_rag.tools.knowledge_graphs.neighbourhood import facts_about
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
 from langgraph_rag.tools.language.extraction import TripleExtractor, expect_extractor, extractor_with, last_extractor
 from langgraph_rag.tools.language.text import default_pipeline, text_pipeline
@@ -237,13 +237,7 @@ class KnowledgeBase:
         self.close()
 
     # --- writing -----------------------------------------------------------------------------------------------------
-    def add(
-        self,
-        documents: Iterable[AnyDocument],
-        *,
-        vectors: Mapping[str, Matrix] | None = None,
-        progress: bool = True,
-    ) -> Added:
+    def add(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Added:
         """Add documents, and extract their triples.
 
         Documents that are already stored are skipped. To finish an interrupted call, call again.
@@ -251,8 +245,6 @@ class KnowledgeBase:
         Args:
             documents: LangChain `Document`s, or dicts with `text` and, optionally, `id`, `title` and `source`; other
                 fields are stored as metadata. A document without an id is split into passages (see `open`).
-            vectors: vectors of unit length that the same embedder made of the passages before, by id, such as those of
-                an export. If the first one is not that of its text, all are made anew, with a warning.
             progress: whether to show the progress on the standard error.
 
         Returns:
@@ -267,7 +259,7 @@ class KnowledgeBase:
             ModelCallError: when the model of the extractor cannot be called; the passages are stored.
             TypeError: when a single document is passed instead of a list.
         """
-        return self._edit(self._editor.add, documents, progress=progress, vectors=vectors or {})
+        return self._edit(self._editor.add, documents, progress=progress)
 
     def update(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
         """Add the new versions of whole sources, and remove passages of their earlier versions.
@@ -498,28 +490,6 @@ class KnowledgeBase:
         """
         return run_in_background(self.anear_entities(texts, k, filter=filter))
 
-    def facts_about(
-        self, entity: str, *, hops: int = 1, most: int = 1_000, filter: Where | None = None
-    ) -> list[Triple]:
-        """Return the facts that name an entity, and with more hops also those that name what these lead to, and so on.
-
-        Args:
-            entity: one of its names, in any case; or a text with names, such as a question.
-            hops: how many facts lie between the entity and the farthest facts, at most, these included.
-            most: the maximum number of facts, nearest first.
-            filter: as in `search`.
-
-        Returns:
-            Facts with their sources: of each entity first those that name it as head, then only as tail; none of an
-                unknown one.
-
-        Raises:
-            ValueError: when `hops` or `most` is not a whole number of at least 1.
-            QuestionError: when the entity is blank or not text.
-            FilterError: as in `search`.
-        """
-        return run_in_background(self.afacts_about(entity, hops=hops, most=most, filter=filter))
-
     def passages(self, ids: Iterable[str], *, filter: Where | None = None) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids.
 
@@ -530,12 +500,6 @@ class KnowledgeBase:
         ids = names_among(ids, "ids")
         self._access.check_open()
         return self._records.passages(ids)
-
-    def vectors(self, ids: Iterable[str]) -> dict[str, Matrix]:
-        """Return the vectors of passages by id, of unit length; unknown ids are left out. Shape of each: dimensions."""
-        ids = names_among(ids, "ids")
-        self._access.check_open()
-        return self._vectors.passages(ids)
 
     def ids(self, source: str | Path | None = None) -> list[str]:
         """Return the ids of all passages, or of those from one source ("": without a source).
@@ -761,15 +725,11 @@ class KnowledgeBase:
             await self._acheck_not_empty()
         return found
 
-    async def afacts_about(
-        self, entity: str, *, hops: int = 1, most: int = 1_000, filter: Where | None = None
-    ) -> list[Triple]:
-        """Return facts like `facts_about`, without blocking the event loop."""
+    async def afacts_about(self, entity: str, *, filter: Where | None = None) -> list[list[str]]:
+        """Return the facts that name an entity, first as head, then only as tail; none of an unknown one."""
         entity = checked_words(entity)
-        for name, number in {"hops": hops, "most": most}.items():
-            expect_count(number, name)
         visible = await self._visible(filter)
-        facts: list[Triple] = await self._graph_making.ask(partial(self._facts_about, entity, hops, most, visible))
+        facts: list[list[str]] = await self._graph_making.ask(partial(self._facts_about, entity, visible))
         return facts
 
     async def aneighbours(self, id_: str, *, before: int = 1, after: int = 1) -> list[Record]:
@@ -855,28 +815,21 @@ class KnowledgeBase:
         without = [id_ for id_ in ids if id_ not in read]
         return self._records.triples.unextracted(extractor, without) if without else [], triples
 
-    def _facts_about(self, entity: str, hops: int, most: int, visible: Visible | None) -> list[Triple]:
+    def _facts_about(self, entity: str, visible: Visible | None) -> list[list[str]]:
         version = self.extractor.version
         graph = self._graphs.entities(version, visible)
         entities = graph.bearing(entity) or graph.link(entity)
-        return facts_around(graph, entities, partial(self._records.triples.facts, version), hops=hops, most=most)
+        statements = self._records.triples.statements(version, graph.naming(entities))
+        return facts_about(entities, statements, graph)
 
     def _found(self, scored: list[ScoredPassage], records: Iterable[Record]) -> list[FoundPassage]:
         scores = {passage["id"]: passage["score"] for passage in scored}
         return [FoundPassage(**passage_of(record), score=scores[record["id"]]) for record in records]
 
-    def _edit(
-        self,
-        edit: Callable[..., T],
-        documents: Iterable[AnyDocument],
-        *,
-        progress: bool,
-        vectors: Mapping[str, Matrix] | None = None,
-    ) -> T:
+    def _edit(self, edit: Callable[..., T], documents: Iterable[AnyDocument], *, progress: bool) -> T:
         self._access.check_writable()  # before the documents are read, which may take long
         given = self.split(documents)
-        known = {titled_text(one): vectors[one["id"]] for one in given if one["id"] in vectors} if vectors else {}
-        with self._access.changing(), self._embedder.knowing(known):
+        with self._access.changing():
             self._records.set_meta(SPLITTING, self._splitter.label)
             return edit(given, self.extractor, progress=progress)
 

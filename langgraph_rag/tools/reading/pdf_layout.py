@@ -1,0 +1,335 @@
+"""Puts the words of a page of a PDF file into lines, in the order in which they are read.
+
+Columns are read one after the other, and the rows of tables as they stand. Both leave a gutter free over several rows;
+columns hold prose or are drawn one after the other, while the cells of a table are drawn row by row, or are numbers.
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+from unicodedata import bidirectional
+
+_SAME = 0.15  # of the size of letters, between the baselines of a row
+_SMALL = 0.86  # of the size of letters beside them: raised or lowered ones
+_RAISED, _LOWERED = (0.12, 0.8), (-0.5, -0.05)  # of the size of letters, from the baseline
+_BESIDE = (-0.35, 0.4)  # of the size of letters, between raised ones and those before
+_WORDS = 0.12  # of the size of letters, between words
+_CELLS = 0.9  # of the size of letters, between columns
+_APART = 2.6  # times the size of letters, between the rows of a table
+_GUTTER = 2  # rows at least that stand on both sides
+_PROSE, _FULL, _OF_LINES = 3, 0.7, 0.5  # words of a line; of the width of its column; of the lines of prose
+_ALIGNED = 0.6  # of the cells of the column with fewer
+_IN_TURN = 0.25  # changes of sides for each row, below which columns are drawn one after the other
+_NUMERIC = 0.7  # of the cells of a column
+_INITIAL = 1.8  # times the usual size
+_POWER = re.compile(r"[-\u2212+]?\d")  # 10 with a raised 6 is not 106
+_NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # before the number of a footnote; not km, CO
+_TO_THE_LEFT = ("R", "AL")
+
+
+class Word(NamedTuple):
+    """A word, its ends, baseline and size in points, its direction in quarters, and whether a space is before it."""
+
+    text: str
+    left: float
+    right: float
+    base: float
+    size: float
+    turned: int
+    spaced: bool
+
+
+class Line(NamedTuple):
+    """A line of a column, or a row of a table; `size` is that of most letters, `block` counts columns and tables."""
+
+    text: str
+    left: float
+    right: float
+    base: float
+    size: float
+    block: int
+    is_row: bool = False
+
+
+class _Part(NamedTuple):
+    """Words of a row that are not divided by a gap, and where they are drawn."""
+
+    words: list[Word]
+    drawn: int
+
+    @property
+    def left(self) -> float:
+        return self.words[0].left
+
+    @property
+    def right(self) -> float:
+        return max(word.right for word in self.words)
+
+
+_Row = list[_Part]
+
+
+def lines_of(words: Sequence[Word]) -> list[Line]:
+    """Return the lines of a page; those in other directions than most words come last."""
+    lines: list[Line] = []
+    directions = {turned: [word for word in words if word.turned == turned] for turned in range(4)}
+    for own in sorted(directions.values(), key=len, reverse=True):
+        if own:
+            own = _with_initials(_mirrored(own))
+            for rows, is_table in _blocks(_rows(own)):
+                block = lines[-1].block + 1 if lines else 0
+                lines += _table(rows, block) if is_table else [_line(row, block) for row in rows]
+    return lines
+
+
+def _rows(words: Sequence[Word]) -> list[_Row]:
+    """Return the rows of words from top to bottom, each divided where there are gaps."""
+    bases: list[float] = []
+    rows: list[list[tuple[int, Word]]] = []
+    for drawn, word in sorted(enumerate(words), key=lambda numbered: -numbered[1].size):
+        at = _row_of(word, bases, rows)
+        if at is None:
+            at = bisect_left(bases, word.base)
+            bases.insert(at, word.base)
+            rows.insert(at, [])
+        rows[at].append((drawn, word))
+    return [_parts(sorted(row, key=lambda numbered: numbered[1].left)) for row in reversed(rows)]
+
+
+def _row_of(word: Word, bases: Sequence[float], rows: Sequence[Sequence[tuple[int, Word]]]) -> int | None:
+    """Return the row of a word: that of its baseline, or of the larger letters that it is raised or lowered beside."""
+    reach = word.size / _SMALL * 2
+    near = range(bisect_left(bases, word.base - reach), bisect_left(bases, word.base + reach))
+    beside: list[tuple[float, int]] = []
+    for at in near:
+        for _, other in rows[at] if word.size < _SMALL * rows[at][0][1].size else []:
+            up = (word.base - other.base) / other.size
+            gap = (word.left - other.right) / other.size
+            before = (other.left - word.right) / other.size
+            close = _BESIDE[0] < gap < _BESIDE[1] or _BESIDE[0] < before < _BESIDE[1]
+            if word.size < _SMALL * other.size and close and _is_shifted(up):
+                beside.append((min(abs(gap), abs(before)), at))
+    if beside:
+        return min(beside)[1]
+    same = [at for at in near if abs(bases[at] - word.base) <= _SAME * word.size]
+    return min(same, key=lambda at: abs(bases[at] - word.base)) if same else None
+
+
+def _is_shifted(up: float) -> bool:
+    return _RAISED[0] < up < _RAISED[1] or _LOWERED[0] < up < _LOWERED[1]
+
+
+def _parts(row: Sequence[tuple[int, Word]]) -> _Row:
+    parts: _Row = []
+    end = 0.0
+    for drawn, word in row:
+        if parts and word.left - end < _CELLS * max(word.size, parts[-1].words[-1].size):
+            parts[-1].words.append(word)
+            end = max(end, word.right)
+        else:
+            parts.append(_Part([word], drawn))
+            end = word.right
+    return parts
+
+
+def _blocks(rows: list[_Row]) -> Iterator[tuple[list[_Row], bool]]:
+    """Yield the columns and tables of a page as they are read, and whether each is a table."""
+    done = 0
+    at = 0
+    while at < len(rows):
+        found = _gutter(rows, at, done)
+        if found is None:
+            at += 1
+            continue
+        first, last, gutter = found
+        left = [[part for part in row if part.left < gutter] for row in rows[first:last]]
+        right = [[part for part in row if part.left >= gutter] for row in rows[first:last]]
+        are_columns = _are_columns(left, right)
+        if not are_columns:
+            first = at
+            last = next((end for end in range(first + 1, last) if _are_apart(rows[end - 1], rows[end])), last)
+            while last > first + 1 and rows[last - 1][-1].left < gutter:  # lines below the table
+                last -= 1
+        if done < first:
+            yield rows[done:first], False
+        if are_columns:
+            yield from _blocks(list(filter(None, left)))
+            yield from _blocks(list(filter(None, right)))
+        else:
+            yield rows[first:last], True
+        done = at = last
+    if done < len(rows):
+        yield rows[done:], False
+
+
+def _gutter(rows: Sequence[_Row], at: int, done: int) -> tuple[int, int, float] | None:
+    """Return the rows around one that leave the same gutter free, and where it is; None if there is none."""
+    found = []
+    for free in _gaps(rows[at : at + 2]):
+        lefts, rights, last = 0, 0, at
+        for number in range(at, len(rows)):
+            narrowed = _narrowed(rows[number], free)
+            if narrowed is None:
+                break
+            free, last = narrowed, number + 1
+            lefts += rows[number][0].left < free[0]
+            rights += rows[number][-1].right > free[1]
+        found.append((min(lefts, rights), last, free))
+    both, last, free = max(found, default=(0, at, (0.0, 0.0)))
+    if both < _GUTTER:
+        return None
+    first = at
+    while first > done and (narrowed := _narrowed(rows[first - 1], free)) is not None:
+        free, first = narrowed, first - 1
+    return first, last, (free[0] + free[1]) / 2
+
+
+def _gaps(rows: Sequence[_Row]) -> list[tuple[float, float]]:
+    """Return the gaps in the first of two rows, and the one between it and the next if they stand side by side."""
+    gaps = [(one.right, other.left) for one, other in pairwise(rows[0])]
+    ends = sorted((row[0].left, row[-1].right) for row in rows)
+    beside = len(ends) > 1 and ends[0][1] < ends[1][0]
+    return [*gaps, (ends[0][1], ends[1][0])] if beside else gaps
+
+
+def _narrowed(row: _Row, free: tuple[float, float]) -> tuple[float, float] | None:
+    """Return what a row leaves of a gutter; None if it crosses it, or leaves too little."""
+    left, right = free
+    for part in row:
+        if part.left < right and part.right > left:  # it stands in it
+            if part.left > left and right - part.right < part.left - left:
+                right = part.left
+            else:
+                left = part.right
+    size = row[0].words[0].size
+    return (left, right) if right - left > _CELLS * 0.8 * size else None
+
+
+def _are_apart(row: _Row, below: _Row) -> bool:
+    word = row[0].words[0]
+    return word.base - below[0].words[0].base > _APART * word.size
+
+
+def _are_columns(left: Sequence[_Row], right: Sequence[_Row]) -> bool:
+    """Return whether the two sides of a gutter, row by row, are columns and not a table."""
+    both = sum(bool(one and other) for one, other in zip(left, right, strict=True))
+    fewer = min(sum(map(bool, left)), sum(map(bool, right)))
+    aligned = both >= _ALIGNED * fewer
+    drawn = sorted((part.drawn, side) for side, rows in enumerate((left, right)) for row in rows for part in row)
+    turns = sum(one[1] != other[1] for one, other in pairwise(drawn))
+    prose = _is_prose(left) and _is_prose(right)
+    if turns <= max(2, _IN_TURN * both):
+        return prose or not (aligned and (_is_numeric(left) or _is_numeric(right) or both <= _GUTTER))
+    return prose and turns < both or prose and turns >= 2 * both - 1 or not aligned
+
+
+def _is_prose(side: Sequence[_Row]) -> bool:
+    rows = [row for row in side if row]
+    start = min(row[0].left for row in rows)
+    width = max(row[-1].right for row in rows) - start
+    lines = [
+        row for row in rows if sum(len(part.words) for part in row) >= _PROSE and row[-1].right - start > _FULL * width
+    ]
+    return len(lines) >= max(3, _OF_LINES * len(rows))
+
+
+def _is_numeric(side: Sequence[_Row]) -> bool:
+    cells = ["".join(word.text for part in row for word in part.words) for row in side if row]
+    return sum(any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell)) for cell in cells) >= _NUMERIC * len(
+        cells
+    )
+
+
+def _line(row: _Row, block: int, *, is_row: bool = False) -> Line:
+    words = [word for part in row for word in part.words]
+    sizes = Counter[float]()
+    for word in words:
+        sizes[word.size] += len(word.text)
+    usual = max(sizes, key=lambda size: (sizes[size], size))
+    base = next(word.base for word in words if word.size == usual)
+    text = " ".join(_text(part.words) for part in row)
+    return Line(text, row[0].left, max(part.right for part in row), base, round(usual, 1), block, is_row)
+
+
+def _text(words: Sequence[Word]) -> str:
+    """Join words: powers are written as "10^6"; numbers of footnotes are left out."""
+    text, anchor, was_shifted = words[0].text, words[0], False
+    for number, word in enumerate(words[1:], start=1):
+        up, gap = (word.base - anchor.base) / anchor.size, word.left - words[number - 1].right
+        shifted = word.size < _SMALL * anchor.size and _is_shifted(up) and gap < _BESIDE[1] * anchor.size
+        following = words[number + 1] if number + 1 < len(words) else None
+        if not shifted:
+            if gap < -word.size:  # in the next line of a cell
+                cut = text[-1] == "-" and text[-2:-1].isalpha() and word.text[0].islower()
+                text = text[:-1] if cut else f"{text} "
+            elif gap > _WORDS * word.size or word.spaced and not was_shifted:
+                text += " "
+            text += word.text
+            anchor = word
+        elif up > 0 and not was_shifted and _is_note(text, word, following):
+            pass
+        else:
+            text += f"^{word.text}" if up > 0 and not was_shifted and _POWER.match(word.text) else word.text
+        was_shifted = shifted
+    return text
+
+
+def _is_note(text: str, word: Word, following: Word | None) -> bool:
+    """Return whether a raised number is that of a footnote: after a word or a sentence, and with nothing after it."""
+    alone = following is None or following.left - word.right > _WORDS * word.size or not following.text[0].isalnum()
+    return word.text.isdigit() and alone and _NOTED.search(text[-3:]) is not None
+
+
+def _mirrored(words: list[Word]) -> list[Word]:
+    """Turn a page that is written from right to left around, so that its words follow each other to the right."""
+    count = sum(bidirectional(word.text[0]) in _TO_THE_LEFT for word in words)
+    mirrored = [word._replace(left=-word.right, right=-word.left) for word in words]
+    return mirrored if 2 * count > len(words) else words
+
+
+def _with_initials(words: list[Word]) -> list[Word]:
+    """Join large initials, which reach down beside several lines, with their words."""
+    usual = sorted(word.size for word in words)[len(words) // 2]
+    for initial in [word for word in words if word.size > _INITIAL * usual and len(word.text) == 1]:
+        beside = [
+            word
+            for word in words
+            if word.size < initial.size / _INITIAL * 1.2
+            and -0.2 < (word.left - initial.right) / word.size < 2
+            and initial.base + 0.2 * word.size < word.base < initial.base + initial.size
+        ]
+        if initial.text.isupper() and beside:
+            first = max(beside, key=lambda word: (word.base, -word.left))
+            joined = first._replace(text=initial.text + first.text, left=initial.left)
+            words = [joined if word is first else word for word in words if word is not initial]
+    return words
+
+
+def _table(rows: Sequence[_Row], block: int) -> list[Line]:
+    """Return the rows of a table, each with the rest of its cells that take several lines."""
+    whole: list[_Row] = []
+    for row in rows:
+        cell = _continued(whole[-1], row[0], rows) if whole and len(row) == 1 else None
+        if cell is None:
+            whole.append(list(row))
+        else:
+            old = whole[-1][cell]
+            words = [*old.words, *row[0].words]
+            whole[-1][cell] = _Part(words, old.drawn)
+    return [_line(row, block, is_row=True) for row in whole]
+
+
+def _continued(row: _Row, part: _Part, rows: Sequence[_Row]) -> int | None:
+    """Return the cell of a row that goes on in the next line, as its next word would not have fitted; None if none."""
+    for number, cell in enumerate(row):
+        if abs(cell.left - part.left) < part.words[0].size and number:
+            edge = max(
+                other.right for line in rows for other in line if abs(other.left - cell.left) < part.words[0].size
+            )
+            end = max(word.right for word in cell.words if word.base == cell.words[-1].base)
+            first = part.words[0]
+            return number if end + first.right - first.left + _WORDS * first.size > edge else None
+    return None
