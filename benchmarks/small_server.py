@@ -105,7 +105,8 @@ def _report(data: Path, server: str, deadline_s: float, whole: Sequence[Ending],
     wrong = {name: len(found) for name, found in faulty([*whole, *broken], deadline_s).items()}
     answered_by_nobody = sum(bool(ending["answer"]) for ending in broken[1:])  # the first may have been answered
     errors = Counter(ending["error"].split(":")[0] for ending in whole if ending["error"])
-    figures = {"server": server, "deadline_s": deadline_s, "served": [*whole], "killed": [*broken], "wrong": wrong}
+    named = " ".join(Path(word).name for word in shlex.split(server))
+    figures = {"server": named, "deadline_s": deadline_s, "served": [*whole], "killed": [*broken], "wrong": wrong}
     rows = [
         ("figure", "value", "goal"),
         ("questions", str(len(whole)), ""),

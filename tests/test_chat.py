@@ -671,6 +671,22 @@ def test_a_page_that_cannot_be_served_leaves_no_folder_behind(
     assert not (tmp_path / "kb").exists()
 
 
+@pytest.mark.parametrize(
+    ("folders", "told"),
+    [([], "in --kb or LANGGRAPH_RAG_KB, got none"), (["kb", "./kb"], "expected folders that differ")],
+)
+def test_the_page_needs_folders_that_differ(
+    folders: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("LANGGRAPH_RAG_KB", raising=False)
+    monkeypatch.setattr(sys, "argv", ["langgraph-rag", "chat", *(word for one in folders for word in ("--kb", one))])
+
+    with pytest.raises(SystemExit):
+        main()
+
+    assert told in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
 @pytest.mark.parametrize("host", ["x\udcff", "x" * 64])
 def test_a_host_that_is_no_name_is_told(kb: KnowledgeBase, localhost: None, host: str) -> None:
     pytest.importorskip("nicegui")

@@ -412,6 +412,29 @@ def test_a_question_may_lean_on_the_one_before(tab: Tab) -> None:
     expect(turn.locator(".steps")).not_to_contain_text("Understood as")
 
 
+def test_one_of_several_knowledge_bases_is_chosen_on_the_page(
+    open_tab: OpenTab, sample_folder: Path, tmp_path: Path
+) -> None:
+    with KnowledgeBase.open(tmp_path / "mills") as mills:
+        mills.add([{"title": "Ferrow Mill", "text": "Ferrow Mill was built by Ada Renk."}], progress=False)
+    with serving(sample_folder, "--kb", str(tmp_path / "mills")) as url:
+        tab = open_tab(url)
+        choice = tab.page.get_by_role("combobox", name="Knowledge base")
+        expect(tab.page.locator(".counts")).to_contain_text(f"{sample_folder.name}:")
+        choice.click()
+        tab.page.get_by_role("option", name="mills").click()
+
+        expect(tab.page.locator(".counts")).to_contain_text("mills: 1 passage")
+        tab.ask("Who built Ferrow Mill?")
+        assert tab.answer() == "Ada Renk"
+        choice.click()
+        tab.page.get_by_role("option", name=sample_folder.name).click()
+        expect(tab.page.locator(".counts")).to_contain_text(f"{sample_folder.name}:")
+        tab.ask(QUESTION)
+        assert tab.answer() == ANSWER
+        assert tab.troubles == []
+
+
 def test_a_reader_who_scrolled_up_is_left_there_and_keeps_the_focus(tab: Tab) -> None:
     for place in range(2):
         tab.ask(QUESTION)

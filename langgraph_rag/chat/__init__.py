@@ -9,7 +9,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 def serve(
-    kb: KnowledgeBase,
+    kb: KnowledgeBase | Sequence[KnowledgeBase],
     *,
     method: str,
     model: str,
@@ -21,10 +21,11 @@ def serve(
     only_models: Sequence[str] = (),
     upload: bool = True,
 ) -> None:
-    """Serve the chat page of a knowledge base until interrupted.
+    """Serve the chat page of a knowledge base, or of several, until interrupted.
 
     Args:
-        kb: the knowledge base to ask; documents are added to it and removed from it.
+        kb: the knowledge base to ask; documents are added to it and removed from it. Of several, one is chosen on the
+            page, at first the first one; each has its own conversations.
         method: the method that is selected at first.
         model: the name of the model that is selected at first.
         cache: a file that stores the replies of all models, so that no request is sent twice.
@@ -41,12 +42,13 @@ def serve(
         AddressError: when it is not possible to listen on the address.
     """
     expect_servable([model, *only_models], cache, host, port)
-    from langgraph_rag.chat.server import serve_page
+    from langgraph_rag.chat.server import serve_pages
     from langgraph_rag.chat.shared import Shared
 
     models = list(dict.fromkeys([model, *only_models])) if only_models else []
-    shared = Shared(kb, method, model, cache, models, upload)
-    serve_page(shared, host=host, port=port, show=show, allow_hosts=allow_hosts)
+    several = [kb] if isinstance(kb, KnowledgeBase) else kb
+    each = [Shared(base, method, model, cache, models, upload) for base in several]
+    serve_pages(each, host=host, port=port, show=show, allow_hosts=allow_hosts)
 
 
 def expect_servable(models: Sequence[str], cache: Path | None, host: str, port: int) -> None:

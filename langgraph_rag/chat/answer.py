@@ -59,7 +59,7 @@ class AnswerView:
         level = result.get("granularity", "none")
         parts = [self._by, "" if level == "none" else f"from {level}", narrate_cost(result["usage"])]
         with self._place:
-            if refused and normalise(result["answer"]) not in (UNANSWERABLE, UNASKED):
+            if refused and result["usage"]["calls"] and normalise(result["answer"]) not in (UNANSWERABLE, UNASKED):
                 ui.label(f"In the model's words: {result['answer']}").classes("own-words")
             elif caveat := CAVEATS[result["supported"]]:
                 ui.label(caveat).classes("caveat")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,10 @@ _SEND_ON_ENTER = """(e) => {
 
 
 class ChatPage:
-    """One tab."""
+    """One tab; `names` are those of all knowledge bases by the paths of their pages, of which this is at `path`."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+    def __init__(self, shared: Shared, names: Mapping[str, str] | None = None, path: str = "/") -> None:
+        self._shared, self._names, self._path = shared, names or {}, path
         self._turn: Turn | None = None
         self._said: list[AnyMessage] = []
         self._notes: list[ui.label] = []  # about documents that are being added
@@ -84,6 +85,9 @@ class ChatPage:
                     ui.label(f"{name}:").classes("name").tooltip(name)
                     self._counts = ui.label()
             ui.space()
+            if len(self._names) > 1:
+                choice = ui.select(dict(self._names), value=self._path, on_change=lambda e: ui.navigate.to(e.value))
+                choice.props('outlined dense options-dense aria-label="Knowledge base"').classes("bases")
             dark = _icon_button("contrast", "Switch between light and dark")
             dark.on("click", js_handler="() => { Quasar.Dark.set(localStorage.dark = !Quasar.Dark.isActive); }")
 
