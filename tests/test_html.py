@@ -214,6 +214,12 @@ def test_navigation_of_documentation_is_no_text(tmp_path: Path, navigation: str)
     assert _texts(tmp_path, page) == {"1. Mills": "See the dams."}
 
 
+def test_a_page_named_after_its_menu_is_read_though_it_only_leads_on(tmp_path: Path) -> None:
+    page = "<div class=grid-for-nav><nav>Menu</nav><h1>Mills</h1><ul><li><a href=a>Harl</a><li><a href=b>Kell</a></ul>"
+
+    assert _texts(tmp_path, page) == {"Mills": "- Harl\n- Kell"}
+
+
 @pytest.mark.parametrize(
     "box",
     [

@@ -23,6 +23,7 @@ _NAVIGATING = frozenset(
     "prev related rellinks sidebar sphinxsidebar sitemap tableofcontents toc toctree".split()
 )
 _LEADING = frozenset("contents home index modules next prev previous top up".split())
+_MAIN = "body, main, [role=main], article, h1"  # what holds one is named after the menu beside it
 _KEYS = frozenset("hnpu")  # of links to the first, next, previous page, and to the one above
 _MOSTLY = 0.5  # of the letters of a part with such a name: in links
 _LONGEST_SIGN = 300  # characters of what holds links to the pages before and after
@@ -80,7 +81,7 @@ def take_out(page: BeautifulSoup) -> None:
             _cut(part)
     _take_out_controls(page)
     for part in [part for part in page.select("[class], [id]") if _names(part) & _NAVIGATING]:
-        if not part.decomposed and part.name not in ("html", "body", "main") and _is_mostly_links(part):
+        if not part.decomposed and not part.select_one(_MAIN) and _is_mostly_links(part):
             part.decompose()
     _take_out_signs(page)
 

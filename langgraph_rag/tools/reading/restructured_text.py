@@ -65,6 +65,7 @@ _PRINTED = frozenset(  # roles that say how a text looks
     "mailheader makevar math menuselection mimetype newsgroup numref option program ref regexp samp strong term "
     "title title-reference".split()
 )
+_KNOWN = _PROSE | _FRAMES | _NO_TEXT | frozenset(_VERSIONS) | {"admonition", "class", "glossary", "sidebar", "topic"}
 _RAISED = {
     "sub": nodes.subscript,
     "subscript": nodes.subscript,
@@ -78,6 +79,11 @@ _ABBREVIATED = 4  # letters of a name that is written in capitals: RFC, PEP
 _ROLE = re.compile(r"([\w.+:-]+)(?:\s*\(\s*([\w-]+)\s*\))?")  # "name(base)", as it is declared
 _WITH_TARGET = re.compile(r"(.+?)\s*<[^<>]+>", re.DOTALL)
 _SHORTENED = re.compile(r"~[\w.]")
+_STATEMENT = re.compile(
+    r"[ \t]*(?:@\w|>>> |\.\.\. |[$%] "
+    r"|(?:def|class|import|from|for|if|with|return|while|try|else|assert|print)\b.*[\w:)\]'\"]$"
+    r"|[\w.]+\(.*\)?[,;:]?$|[\w.\[\]'\"]+(?:: \w+)? = |[)\]}]+[,;]?$|[{<].*[>};]$|.*;$)"
+)
 _OPTION = re.compile(r":[\w:+.-]+:(?:\s|$)")
 _ALT = re.compile(r":alt:\s+(.+)")
 _CLASS = re.compile(r"[a-z][a-z0-9 -]*")
@@ -314,7 +320,7 @@ class _Directives(states.RSTState):
             inliner.declared[role[1].lower()] = (role[2] or "").lower()
         if name in _NO_TEXT:
             return
-        if name in _CODE:
+        if name in _CODE or not arguments and name not in _KNOWN and _is_code(content):
             written = "\n".join([*arguments[1:], *content])
             yield nodes.literal_block(written, written)
             return
@@ -352,6 +358,12 @@ class _Directives(states.RSTState):
         return list(self.inline_text(title, lineno)[0]) if "`" in title else [nodes.Text(title)]
 
 
+def _is_code(content: Sequence[str]) -> bool:
+    """Return whether the content of an unknown directive is code: most of its lines are statements."""
+    lines = [line for line in content if line.strip()]
+    return sum(_STATEMENT.match(line) is not None for line in lines) > len(lines) / 2
+
+
 def _taken_apart(block: StringList) -> tuple[list[str], list[str], list[str]]:
     """Return the lines of arguments of a directive, those of its options, and its content."""
     lines = list(block)
@@ -365,11 +377,22 @@ def _taken_apart(block: StringList) -> tuple[list[str], list[str], list[str]]:
     end = begin
     while end < len(lines) and lines[end].strip() and (_OPTION.match(lines[end]) or end > begin):
         end += 1
-    arguments = [line.strip().rstrip("\\").rstrip() for line in lines[first:begin] if line.strip()]
+    arguments = _signatures([line.strip().rstrip("\\").rstrip() for line in lines[first:begin] if line.strip()])
     while end < len(lines) and not lines[end].strip():
         end += 1
     options = [line.strip() for line in lines[begin:end] if line.strip()]
     return arguments, options, dedent("\n".join(lines[end:])).split("\n")
+
+
+def _signatures(lines: Sequence[str]) -> list[str]:
+    """Return one signature a line, though one may stand in several."""
+    whole: list[str] = []
+    for line in lines:
+        if whole and whole[-1].count("(") > whole[-1].count(")"):
+            whole[-1] += f" {line}"
+        else:
+            whole.append(line)
+    return whole
 
 
 def _alt(options: Sequence[str]) -> str:
