@@ -193,7 +193,7 @@ def knowledge_base_tools(
         return _lines([entry["triple"] for entry in best]), best
 
     async def neighbours(entity: Name, k: Facts = 10) -> tuple[str, list[Any]]:
-        facts = await kb.afacts_about(entity, filter=filter)
+        facts = [fact["triple"] for fact in await kb.afacts_about(entity, filter=filter)]
         if not facts:
             await kb.acheck_filled()
         others = f"\n({k} of {len(facts)} facts)" if len(facts) > k else ""

@@ -78,6 +78,10 @@ class ResponseCacheError(RagError):
     """A file of cached replies cannot be used."""
 
 
+class PictureError(RagError):
+    """A picture of facts cannot be drawn."""
+
+
 class CheckpointsError(RagError):
     """A file of checkpoints cannot be used."""
 

@@ -1,4 +1,4 @@
-"""The command line, `langgraph-rag`: index, delete, ask, chat, info, methods, eval, compare, train-aligner, demo."""
+"""The command line, `langgraph-rag`; each command has a function in one of these modules."""
 
 import errno
 import os
@@ -15,6 +15,7 @@ from langgraph_rag.cli.beginning import begin
 from langgraph_rag.cli.comparing import compare_runs
 from langgraph_rag.cli.deleting import delete
 from langgraph_rag.cli.describing import info
+from langgraph_rag.cli.drawing import draw_graph
 from langgraph_rag.cli.evaluating import evaluate_methods
 from langgraph_rag.cli.indexing import index
 from langgraph_rag.cli.listing import show_methods
@@ -48,6 +49,7 @@ app.command()(delete)
 app.command()(ask)
 app.command()(chat)
 app.command()(info)
+app.command("graph")(draw_graph)
 app.command("methods")(show_methods)
 app.command("eval")(evaluate_methods)
 app.command("compare")(compare_runs)

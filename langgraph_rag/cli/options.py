@@ -106,6 +106,12 @@ def _filter(text: str) -> dict[str, Any]:
         raise typer.BadParameter(str(error)) from error
 
 
+Filter = Annotated[
+    Any,
+    typer.Option("--filter", parser=_filter, metavar="<json>", help="Passages to use, by metadata, title or source."),
+]
+
+
 def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
     """Load an embedder by name, for a device; None by default, so that the knowledge base chooses."""
     return load_embeddings(name or MINILM, device) if name or device != CPU else None

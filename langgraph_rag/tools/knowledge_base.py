@@ -30,7 +30,7 @@ from langgraph_rag.tools.indexing import TEXT_PIPELINE, Indexer
 from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.knowledge_graphs.neighbourhood import facts_about
+from langgraph_rag.tools.knowledge_graphs.neighbourhood import facts_around
 from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
 from langgraph_rag.tools.language.extraction import TripleExtractor, expect_extractor, extractor_with, last_extractor
 from langgraph_rag.tools.language.text import default_pipeline, text_pipeline
@@ -490,6 +490,28 @@ class KnowledgeBase:
         """
         return run_in_background(self.anear_entities(texts, k, filter=filter))
 
+    def facts_about(
+        self, entity: str, *, hops: int = 1, most: int = 1_000, filter: Where | None = None
+    ) -> list[Triple]:
+        """Return the facts that name an entity, and with more hops also those that name what these lead to, and so on.
+
+        Args:
+            entity: one of its names, in any case; or a text with names, such as a question.
+            hops: how many facts lie between the entity and the farthest facts, at most, these included.
+            most: the maximum number of facts, nearest first.
+            filter: as in `search`.
+
+        Returns:
+            Facts with their sources: of each entity first those that name it as head, then only as tail; none of an
+                unknown one.
+
+        Raises:
+            ValueError: when `hops` or `most` is not a whole number of at least 1.
+            QuestionError: when the entity is blank or not text.
+            FilterError: as in `search`.
+        """
+        return run_in_background(self.afacts_about(entity, hops=hops, most=most, filter=filter))
+
     def passages(self, ids: Iterable[str], *, filter: Where | None = None) -> list[Record]:
         """Return passages with their sentences and phrases, each once, in the order of the ids, but for unknown ids.
 
@@ -725,11 +747,15 @@ class KnowledgeBase:
             await self._acheck_not_empty()
         return found
 
-    async def afacts_about(self, entity: str, *, filter: Where | None = None) -> list[list[str]]:
-        """Return the facts that name an entity, first as head, then only as tail; none of an unknown one."""
+    async def afacts_about(
+        self, entity: str, *, hops: int = 1, most: int = 1_000, filter: Where | None = None
+    ) -> list[Triple]:
+        """Return facts like `facts_about`, without blocking the event loop."""
         entity = checked_words(entity)
+        for name, number in {"hops": hops, "most": most}.items():
+            expect_count(number, name)
         visible = await self._visible(filter)
-        facts: list[list[str]] = await self._graph_making.ask(partial(self._facts_about, entity, visible))
+        facts: list[Triple] = await self._graph_making.ask(partial(self._facts_about, entity, hops, most, visible))
         return facts
 
     async def aneighbours(self, id_: str, *, before: int = 1, after: int = 1) -> list[Record]:
@@ -815,12 +841,11 @@ class KnowledgeBase:
         without = [id_ for id_ in ids if id_ not in read]
         return self._records.triples.unextracted(extractor, without) if without else [], triples
 
-    def _facts_about(self, entity: str, visible: Visible | None) -> list[list[str]]:
+    def _facts_about(self, entity: str, hops: int, most: int, visible: Visible | None) -> list[Triple]:
         version = self.extractor.version
         graph = self._graphs.entities(version, visible)
         entities = graph.bearing(entity) or graph.link(entity)
-        statements = self._records.triples.statements(version, graph.naming(entities))
-        return facts_about(entities, statements, graph)
+        return facts_around(graph, entities, partial(self._records.triples.facts, version), hops=hops, most=most)
 
     def _found(self, scored: list[ScoredPassage], records: Iterable[Record]) -> list[FoundPassage]:
         scores = {passage["id"]: passage["score"] for passage in scored}

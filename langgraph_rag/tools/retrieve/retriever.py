@@ -71,8 +71,10 @@ class Retriever(Protocol):
     async def aunread(self, passage_ids: Iterable[str], extractor: TripleExtractor) -> list[str]:
         """Return the passages that an extractor has not read."""
 
-    async def afacts_about(self, entity: str, *, filter: Where | None = None) -> list[list[str]]:
-        """Return the facts that name an entity."""
+    async def afacts_about(
+        self, entity: str, *, hops: int = 1, most: int = 1_000, filter: Where | None = None
+    ) -> list[Triple]:
+        """Return the facts that name an entity, and those around them."""
 
     async def ahierarchy(self) -> HierarchyGraph:
         """Return the graph of passages, sentences and phrases."""
