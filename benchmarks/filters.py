@@ -89,7 +89,7 @@ def _filter(rng: random.Random, deep: int = 2) -> Filter:
     if kind == "$not":
         return {kind: _filter(rng, deep - 1)}
     if kind in ("n", "score"):
-        return {kind: {rng.choice(["$lt", "$gt", "$lte", "$gte"]): rng.random() ** 2 * (1000 if kind == "n" else 1)}}
+        return {kind: {rng.choice(["$lt", "$gt", "$lte", "$gte"]): rng.random() ** 4 * (1000 if kind == "n" else 1)}}
     if kind == "open":
         return {kind: rng.choice([True, False, {"$exists": True}, {"$exists": False}, {"$ne": True}])}
     how = rng.choice(["$eq", "$ne", "$in", "$nin"])

@@ -17,6 +17,7 @@ from langgraph_rag.cli.deleting import delete
 from langgraph_rag.cli.describing import info
 from langgraph_rag.cli.drawing import draw_graph
 from langgraph_rag.cli.evaluating import evaluate_methods
+from langgraph_rag.cli.exchanging import export_to, import_into
 from langgraph_rag.cli.indexing import index
 from langgraph_rag.cli.listing import show_methods
 from langgraph_rag.cli.page import chat
@@ -50,6 +51,8 @@ app.command()(ask)
 app.command()(chat)
 app.command()(info)
 app.command("graph")(draw_graph)
+app.command("export")(export_to)
+app.command("import")(import_into)
 app.command("methods")(show_methods)
 app.command("eval")(evaluate_methods)
 app.command("compare")(compare_runs)

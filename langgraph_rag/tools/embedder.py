@@ -1,6 +1,8 @@
 """The embedder of a knowledge base, and the check that it is always the same one."""
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -18,6 +20,7 @@ from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.vectors import Matrix
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 _PROBE = "Which embedder made this knowledge base?"
 _ALIKE = 0.998
@@ -48,6 +51,7 @@ class Embedder:
         self._from_hub = model is not None and model.from_hub
         self._dimensions: int | None = None  # of the first vectors that were returned, or of those that are stored
         self._checked = self._compared = False
+        self._known: Mapping[str, Matrix] = {}  # vectors of texts that were made before
 
     @property
     def made_with(self) -> str:
@@ -73,7 +77,24 @@ class Embedder:
         """
         self.check()
         self._compare()
-        return self._alike(embed_texts(self.embeddings, texts))
+        new = [text for text in texts if text not in self._known]
+        made = dict(zip(new, self._alike(embed_texts(self.embeddings, new)), strict=True)) if new else {}
+        return np.stack([made[text] if text in made else self._known[text] for text in texts])
+
+    @contextmanager
+    def knowing(self, vectors: Mapping[str, Matrix]) -> Iterator[None]:
+        """Use vectors of texts that were made before; if the first one is not the text's, none, with a warning."""
+        for text, vector in islice(vectors.items(), 1):
+            (own,) = self.texts([text])
+            shapes = {known.shape for known in vectors.values()}
+            if shapes != {own.shape} or not float(vector @ own) > _ALIKE:
+                _log.warning("the given vectors are not those of %s: the texts are embedded again", self.made_with)
+                vectors = {}
+        self._known = vectors
+        try:
+            yield
+        finally:
+            self._known = {}
 
     def queries(self, queries: Sequence[str]) -> Matrix:
         """Return the vectors of queries, of unit length; shape: queries x dimensions.

@@ -18,7 +18,7 @@ from langgraph_rag.context import DEFAULT_SEARCH, Search, context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, FilterError, KnowledgeBaseError
 from langgraph_rag.filters import Where, joined
 from langgraph_rag.naming import expect_name
-from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, ids_of, passage_of
+from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, ids_of, passage_of, titled_text
 from langgraph_rag.tools.access import Access
 from langgraph_rag.tools.batcher import RequestQueue, one_at_a_time
 from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
@@ -237,7 +237,13 @@ class KnowledgeBase:
         self.close()
 
     # --- writing -----------------------------------------------------------------------------------------------------
-    def add(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Added:
+    def add(
+        self,
+        documents: Iterable[AnyDocument],
+        *,
+        vectors: Mapping[str, Matrix] | None = None,
+        progress: bool = True,
+    ) -> Added:
         """Add documents, and extract their triples.
 
         Documents that are already stored are skipped. To finish an interrupted call, call again.
@@ -245,6 +251,8 @@ class KnowledgeBase:
         Args:
             documents: LangChain `Document`s, or dicts with `text` and, optionally, `id`, `title` and `source`; other
                 fields are stored as metadata. A document without an id is split into passages (see `open`).
+            vectors: vectors of unit length that the same embedder made of the passages before, by id, such as those of
+                an export. If the first one is not that of its text, all are made anew, with a warning.
             progress: whether to show the progress on the standard error.
 
         Returns:
@@ -259,7 +267,7 @@ class KnowledgeBase:
             ModelCallError: when the model of the extractor cannot be called; the passages are stored.
             TypeError: when a single document is passed instead of a list.
         """
-        return self._edit(self._editor.add, documents, progress=progress)
+        return self._edit(self._editor.add, documents, progress=progress, vectors=vectors or {})
 
     def update(self, documents: Iterable[AnyDocument], *, progress: bool = True) -> Updated:
         """Add the new versions of whole sources, and remove passages of their earlier versions.
@@ -522,6 +530,12 @@ class KnowledgeBase:
         ids = names_among(ids, "ids")
         self._access.check_open()
         return self._records.passages(ids)
+
+    def vectors(self, ids: Iterable[str]) -> dict[str, Matrix]:
+        """Return the vectors of passages by id, of unit length; unknown ids are left out. Shape of each: dimensions."""
+        ids = names_among(ids, "ids")
+        self._access.check_open()
+        return self._vectors.passages(ids)
 
     def ids(self, source: str | Path | None = None) -> list[str]:
         """Return the ids of all passages, or of those from one source ("": without a source).
@@ -851,10 +865,18 @@ class KnowledgeBase:
         scores = {passage["id"]: passage["score"] for passage in scored}
         return [FoundPassage(**passage_of(record), score=scores[record["id"]]) for record in records]
 
-    def _edit(self, edit: Callable[..., T], documents: Iterable[AnyDocument], *, progress: bool) -> T:
+    def _edit(
+        self,
+        edit: Callable[..., T],
+        documents: Iterable[AnyDocument],
+        *,
+        progress: bool,
+        vectors: Mapping[str, Matrix] | None = None,
+    ) -> T:
         self._access.check_writable()  # before the documents are read, which may take long
         given = self.split(documents)
-        with self._access.changing():
+        known = {titled_text(one): vectors[one["id"]] for one in given if one["id"] in vectors} if vectors else {}
+        with self._access.changing(), self._embedder.knowing(known):
             self._records.set_meta(SPLITTING, self._splitter.label)
             return edit(given, self.extractor, progress=progress)
 
