@@ -30,7 +30,11 @@ _TOLD = "known|clear|given|stated|specified|mentioned|provided|available|indicat
 _CANNOT = "cannot|can_not|can_t|could_not|couldn_t"
 _FIND_OUT = "answer|determine|infer|identify|establish"
 _FOUND_OUT = "answered|determined|inferred|identified|established|said|told|known|found|derived|deduced|concluded"
-_INFORMATION = "information|info|evidence|data|context|facts|details|mention|indication|answer"
+_DETAILS = "information|info|data|context|facts|details|mention|indication"
+_INFORMATION = f"{_DETAILS}|evidence|answer"
+_WHERE = (
+    "about|on|regarding|concerning|in|from|for|to|which"  # after "no information"; "No information leaked" is a fact
+)
 _SORRY = "|sorry|i_m_sorry|i_am_sorry|unfortunately|so|thus|therefore |but"
 _WANTED = "question|questions|query|queries|information|retrieval|search"
 
@@ -73,7 +77,14 @@ _TOLD_SO = (
     "i|we do_not|don_t know .|who|whom|whose|which|what|when|where|whether|if|the|this|that|from|based",
     "|i_am|i_m|we_are unsure|uncertain|not_sure .|who|whom|whose|which|what|when|where|whether|if|about|from|based",
     f"i|we do_not|don_t have any|enough|sufficient {_FURTHER} {_INFORMATION}",
-    f"|there_is|there_s no|not_enough|not_sufficient|insufficient {_FURTHER} {_INFORMATION}",
+    f"|there_is|there_s not_enough|not_sufficient {_FURTHER} {_INFORMATION}",
+    f"|there_is|there_s insufficient {_FURTHER} {_DETAILS}",
+    f"|there_is|there_s insufficient {_FURTHER} evidence to {_SAY}|determine|conclude|{_FIND_OUT}",
+    f"|there_is|there_s insufficient {_FURTHER} evidence |is in|from {_THE_TEXTS}",
+    "|there_is|there_s no answer",
+    f"|there_is|there_s no {_FURTHER} {_DETAILS} .|of|that|{_WHERE}|{_TOLD}",
+    f"|there_is|there_s no {_FURTHER} evidence .|of_that|of_this|of_it|{_WHERE}|{_TOLD}",
+    f"no {_FURTHER} {_DETAILS}|evidence is|are|was|were |explicitly|directly {_TOLD}",
     f"there_isn_t enough|sufficient|any {_FURTHER} {_INFORMATION}",
     "more|missing information|details|context .",
     "|further|more|additional information|details|context|research|documents is|are needed|required|necessary",

@@ -473,6 +473,9 @@ async def test_a_question_without_answers_is_scored_by_what_was_found(tmp_path: 
         ("unanswerable", "unanswerable", 1.0),
         ("The director of Mill Bridge is unknown.", "unanswerable", 1.0),
         ("Kell", "unanswerable", 0.0),
+        ("unanswerable", "Insufficient information.", 1.0),
+        ("Kell", "Insufficient information.", 0.0),
+        ("unanswerable", "none", 0.0),
         ("Not enough information.", "Kell", 0.0),
     ],
 )

@@ -93,9 +93,18 @@ def contains(prediction: str, answers: Sequence[str]) -> float:
     return float(any(f" {answer} " in padded for answer in _normalised(answers)))
 
 
-def refused_rightly(prediction: str, answers: Sequence[str]) -> bool:
-    """Return whether an answer is a refusal, in any wording, and a refusal is correct."""
-    return any(normalise_answer(gold) == UNANSWERABLE for gold in answers) and is_refusal(prediction)
+def refused_rightly(prediction: str, answers: Sequence[str]) -> str:
+    """Return the gold answer that is a refusal if the prediction is one, in any wording; else an empty text.
+
+    Gold answers that are one word, such as "none", may answer a question: of these only "unanswerable" is a refusal.
+
+    >>> refused_rightly("The documents do not say.", ["Insufficient information."])
+    'Insufficient information.'
+    """
+    refusals = (
+        gold for gold in answers if is_refusal(gold) and (" " in gold or normalise_answer(gold) == UNANSWERABLE)
+    )
+    return next(refusals, "") if is_refusal(prediction) else ""
 
 
 def recall_at(ids: Sequence[str], gold: Sequence[str | Sequence[str]], k: int) -> float | None:

@@ -10,7 +10,6 @@ from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, 
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.records import Supported, Usage
-from langgraph_rag.refusals import UNANSWERABLE
 
 RECALL_DEPTHS = (2, 3, 5, 10)
 
@@ -79,8 +78,7 @@ def scored(outcome: Outcome, question: Question) -> Outcome:
     answers = question.get("answers", [])
     gold: Sequence[str | list[str]] = question.get("places") or question.get("supporting_ids", [])
     answer = outcome["answer"] or ""
-    if refused_rightly(answer, answers):
-        answer = UNANSWERABLE
+    answer = refused_rightly(answer, answers) or answer
     result: Outcome = {
         **outcome,
         "type": question.get("type", ""),

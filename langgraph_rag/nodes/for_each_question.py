@@ -1,6 +1,7 @@
 """Questions of a plan that are acted on side by side (PAR RAG)."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,12 +43,12 @@ class ActingInput(TypedDict):
     acting: list[Acting]
 
 
-class ForEachQuestion:
+class ForEachQuestion(ABC):
     """A step that is taken for all questions that are acted on, side by side."""
 
+    @abstractmethod
     async def one(self, state: Any) -> dict[str, Any]:
         """Return the fields to change of one question, given with the rest of the state."""
-        raise NotImplementedError
 
     async def __call__(self, state: ActingInput) -> dict[str, Any]:
         """Return the questions with what came of them."""
