@@ -78,8 +78,9 @@ possible, but like this: """
 JSON_ONLY = "Reply with JSON only, as in the example."
 
 ANSWER_RULE = """\
-- answer: the answer alone, as short as possible: a name, date, number, yes or no; if it cannot be told: \
-unanswerable"""
+- answer: the answer alone, as short as possible: a name, date, number with its unit (and its year, if there are \
+others), yes or no; a short phrase if asked why, how or what happened; a place as precise as asked for; where the \
+texts disagree, each value with its title; if it cannot be told: unanswerable"""
 
 _ANSWER = """\
 Answer the question. Use only {given}; infer, but do not guess. {json_only}

@@ -32,6 +32,7 @@ _END = re.compile(
     r"|[.!?][\"”’)]*(?:\[\w{1,3}\])+(?=\s)"  # footnote marks
     rf"|(?<=\w\.)\s+(?=(?:{_BEGINS})\s)"  # "World War I. He", unlike "J. R. Holm"
     r"|(?<=\w\.)\s+(?=[\"“][^\"”\n]{1,60}[\"”]\s+(?:means?|shall mean|refers to|is|are|has)\s)"
+    r"|(?<=\d[A-Z]\.)\s+(?=[^\W\d_a-z]\w)"  # "the 111A. Kell Field was closed", unlike "W. Kell"
     r"|(?<=\bNo\.)\s+(?=[^\W\d_a-z][a-z])"  # "No. She", unlike "No. 5"
 )
 _MARK = r"(?:[^\w\s]|_)"
@@ -137,8 +138,8 @@ def _without_long_rows(text: str) -> str:
 def _sentences(text: str, doc: Any) -> list[str]:
     """Return the sentences of a text; they also end with their paragraph, item, row or message, as headings do.
 
-    Wrong splits within these are joined: before a lower-case letter, after an abbreviation, and within brackets. A
-    block of code is one sentence. Each sentence is a part of the text, except for its line breaks.
+    Wrong splits within these are joined: before a lower-case letter, after an abbreviation or a comma, and within
+    brackets. A block of code is one sentence. Each sentence is a part of the text, except for its line breaks.
     """
     sentences: list[tuple[int, int]] = []
     code = [(block.start, block.end) for block in blocks_of_code(text)]
@@ -161,7 +162,8 @@ def _sentences(text: str, doc: Any) -> list[str]:
             and (
                 within(start, brackets)
                 or _goes_on(text, start, end)
-                or abbreviation.search(_last_words(text, *sentences[-1]))
+                or (last := _last_words(text, *sentences[-1])).endswith(",")  # "Who?", "When?" and "Where?"
+                or abbreviation.search(last)
             )
         ):
             sentences[-1] = (sentences[-1][0], end)
