@@ -96,7 +96,10 @@ def rules() -> TextPipeline:
             f"Ost {'!' * 40} It rained. Mills {'.' * 40} 12 Boats {'.' * 40} 13\n\n{'=' * 40} End",
             [f"Ost {'!' * 40}", "It rained.", f"Mills {'.' * 40} 12 Boats {'.' * 40} 13", f"{'=' * 40} End"],
         ),
-        ("It flew the 111A. Kell Field fell. A. Vint left.", ["It flew the 111A.", "Kell Field fell.", "A. Vint left."]),
+        (
+            "It flew the 111A. Kell Field fell. A. Vint left.",
+            ["It flew the 111A.", "Kell Field fell.", "A. Vint left."],
+        ),
         ('She sang "Who?", "When?" and "No." It rained.', ['She sang "Who?", "When?" and "No."', "It rained."]),
         (" \n ", []),
     ],

@@ -22,7 +22,7 @@ from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.identify_entities import Demand, IdentifyEntities, QueryWithThought
 from langgraph_rag.nodes.node import Choice, Node
-from langgraph_rag.nodes.read_passages import ReadPassages
+from langgraph_rag.nodes.read_passages import ReadPassages, as_given
 from langgraph_rag.nodes.reason import Reason
 from langgraph_rag.nodes.reason_and_look_up import ReasonAndLookUp
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
@@ -170,7 +170,8 @@ def create_dualrag(
     graph.add_node("retrieve", Node(Retrieve(kb)))
     answer = AnswerFromFindings(reader or llm, prompts.ANSWER_FROM_OUTLINE, "answer", ["outline", "thoughts"])
     graph.add_node("answer", Node(answer))
-    graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    reading = ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS, choose=as_given)  # as reranked
+    graph.add_node("read_passages", Node(reading))
     graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 

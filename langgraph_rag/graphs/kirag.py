@@ -47,7 +47,7 @@ from langgraph_rag.nodes.identify_candidates import (
 from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.rank_documents import RankDocuments, by_best_score, chain_first
-from langgraph_rag.nodes.read_passages import ReadPassages, with_chain
+from langgraph_rag.nodes.read_passages import ReadPassages, as_given, with_chain
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.prompts import answering
@@ -237,7 +237,7 @@ def create_kirag(
 
 def _reader(reading: str, llm: ChatModel, kb: Retriever) -> ReadPassages:
     if reading == "passages":
-        return ReadPassages(llm, answering.ANSWER_FROM_PASSAGES, kb, _PUBLISHED)
+        return ReadPassages(llm, answering.ANSWER_FROM_PASSAGES, kb, _PUBLISHED, choose=as_given)
     return ReadPassages(llm, answering.ANSWER_FROM_CHAIN, kb, DEFAULTS, with_chain)
 
 

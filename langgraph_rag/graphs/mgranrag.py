@@ -21,7 +21,7 @@ from langgraph_rag.nodes.decompose import Decompose
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit, ExtractEvidence
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.node import Choice, Node
-from langgraph_rag.nodes.read_passages import ReadPassages
+from langgraph_rag.nodes.read_passages import ReadPassages, as_given, worth_reading
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.remember import Remember
 from langgraph_rag.nodes.retrieve import Retrieve
@@ -113,7 +113,9 @@ def create_mgranrag(
     graph.add_node("receive_question", Node(ReceiveQuestion(kb, MgranragState)))
     graph.add_node("retrieve", Node(Retrieve(kb)))
     graph.add_node("calibrate", Node(Calibrate(kb, _WEIGHTS[weights])))
-    graph.add_node("read_passages", Node(ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS)))
+    choose = worth_reading if course == "short" else as_given
+    reading = ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS, choose=choose)
+    graph.add_node("read_passages", Node(reading))
     graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 

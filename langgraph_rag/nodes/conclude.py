@@ -30,7 +30,7 @@ from langgraph_rag.records import (
     reciprocal_ranks,
 )
 from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
-from langgraph_rag.tools.language.support import traced_back
+from langgraph_rag.tools.language.support import has_answer, traced_back
 from langgraph_rag.tools.retrieve.retriever import Retriever
 from langgraph_rag.tools.round_robin import round_robin
 
@@ -91,10 +91,11 @@ class Conclude:
 
     The passages are those that the method gathered, in its own order, then the rest of the first retrieval. If these
     are fewer than ten, the passages most similar to the question follow. The evidence gets the triples and sources that
-    the knowledge base stores for it, and the sentences in which the answer stands, in the passages of the evidence and
-    those that the reader read. A refusal gives way to the answer `so_far`, if there is one, and an empty answer becomes
-    a refusal. If the budget was spent before the answer, it is the last one that the run had `reached`, or else
-    "unknown"; if it was spent before the first call, the answer says so.
+    the knowledge base stores for it. Whether the answer is supported is told from the passages of the evidence and
+    those that the reader read; if no evidence has it, the sentences in which it stands are added. A refusal gives way
+    to the answer `so_far`, if there is one, and an empty answer becomes a refusal. If the budget was spent before the
+    answer, it is the last one that the run had `reached`, or else "unknown"; if it was spent before the first call, the
+    answer says so.
     """
 
     kb: Retriever
@@ -142,7 +143,8 @@ def _grounds(
     """Return whether an answer is supported by the passages that were shown, and all evidence, each piece once."""
     last = len(state["trace"]) or 1
     supported, standing = support_of(state["question"], answer, shown, last)
-    evidence = [*state["evidence"], *new_evidence(standing, state["evidence"])]
+    told = any(has_answer(entry, answer) for entry in state["evidence"])
+    evidence = [*state["evidence"], *([] if told else new_evidence(standing, state["evidence"]))]
     traced = traced_back(evidence, shown, triples, state["question"], answer)
     return supported, list(first_of_each(traced, _what_it_says).values())
 
