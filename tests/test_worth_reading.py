@@ -6,8 +6,8 @@ from langgraph_rag.records import Record
 QUESTION = "Where was the director of Grey Water born?"
 
 
-def passage(title: str, text: str, **more: str) -> Record:
-    return Record(id=text, title=title, text=text, hash="", sentences=[text], phrases=[], **more)  # type: ignore[typeddict-item]
+def passage(title: str, text: str, document: str = "") -> Record:
+    return Record(id=text, title=title, text=text, hash="", sentences=[text], phrases=[], document=document or text)
 
 
 FILM = passage("Grey Water (1975 film)", "It was directed by Jon Rask.")

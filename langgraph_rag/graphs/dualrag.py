@@ -170,8 +170,8 @@ def create_dualrag(
     graph.add_node("retrieve", Node(Retrieve(kb)))
     answer = AnswerFromFindings(reader or llm, prompts.ANSWER_FROM_OUTLINE, "answer", ["outline", "thoughts"])
     graph.add_node("answer", Node(answer))
-    reading = ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS, choose=as_given)  # as reranked
-    graph.add_node("read_passages", Node(reading))
+    fallback = ReadPassages(reader or llm, answering.ANSWER_FROM_PASSAGES, kb, DEFAULTS, choose=as_given)  # as reranked
+    graph.add_node("read_passages", Node(fallback))
     graph.add_node("find_support", Node(FindSupport(kb)))
     graph.add_node("conclude", Node(Conclude(kb, as_ranked)))
 
