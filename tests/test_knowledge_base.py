@@ -952,6 +952,30 @@ def test_opened_read_only_it_leaves_the_right_to_change_it_to_others(
             reader.delete(["skellby"])
 
 
+def test_on_a_read_only_volume_it_is_asked_and_nothing_is_written_there(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = kb.search("Who directed The Salt Road?")
+    kb.close()
+
+    def state() -> dict[Path, tuple[int, int]]:
+        return {file: (file.stat().st_mtime_ns, file.stat().st_size) for file in kb.path.rglob("*")}
+
+    before = state()
+    monkeypatch.setattr("langgraph_rag.tools.knowledge_base.is_read_only", lambda _: True)  # root may write anyway
+    with KnowledgeBase.open(kb.path, embeddings, read_only=True) as reader:
+        assert reader.search("Who directed The Salt Road?") == expected
+        assert reader.search_triples("Casper Holm")
+        assert reader.path == kb.path
+        assert reader.is_there
+        assert state() == before
+        copied = Path(reader._copy.name) if reader._copy else kb.path
+        with pytest.raises(KnowledgeBaseError, match="was opened read-only"):
+            reader.delete(["heron"])
+    assert state() == before
+    assert not copied.exists()
+
+
 def test_opened_read_only_nothing_is_made_where_there_is_nothing(
     tmp_path: Path, embeddings: ArithmeticEmbeddings
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from langchain_core.embeddings import Embeddings
@@ -39,7 +40,7 @@ from langgraph_rag.tools.search import SEARCHES, Searcher
 from langgraph_rag.tools.similarity import Similarity
 from langgraph_rag.tools.splitting import Splitter, Splitting, label_of, last_splitting
 from langgraph_rag.tools.storage.chroma import checked_address
-from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, needing_to_write
+from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, is_read_only, needing_to_write, working_copy
 from langgraph_rag.tools.storage.origins import StoredDocument
 from langgraph_rag.tools.storage.record_memory import RecordMemory
 from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore
@@ -95,6 +96,7 @@ class KnowledgeBase:
         self._access, self._records, self._vectors = access, records, vectors
         self._embedder = Embedder(path, embeddings, records)
         self._splitting: Splitting | None = None
+        self._copy: TemporaryDirectory[str] | None = None  # of a folder that cannot be written
         comparing = RequestQueue()
         self._similarity = Similarity(self._embedder, vectors, records, comparing)
         self._graphs = DerivedGraphs(records)
@@ -142,7 +144,8 @@ class KnowledgeBase:
             chroma: where to store the vectors: the address of a Chroma server, or "folder". The default is the last
                 place, at first the folder. In a new place, the vectors are created again.
             read_only: open for reading, so that another process can make changes; the folder must exist. Data that
-                questions create, such as vectors of triples, is still stored.
+                questions create, such as vectors of triples, is still stored. On a read-only volume, records and
+                vectors are copied to a temporary folder, until it is closed: changes by others are not seen there.
             splitting: how documents without ids are split into passages; by default as the last ones, at first into
                 passages of at most 200 tokens. What was split otherwise is split anew when its source is updated.
             pipeline: finds phrases and facts: the name of an installed spaCy pipeline for English, or "rules". The
@@ -165,13 +168,15 @@ class KnowledgeBase:
         with ExitStack() as opened:  # closes everything again after an error
             with needing_to_write(path):
                 path.mkdir(parents=True, exist_ok=True)
-                lock = WriteLock(path)
+                copy = working_copy(path) if read_only and is_read_only(path) else None
+                files = Path(copy.name) if copy else path
+                lock = WriteLock(files)
                 if not read_only:
                     lock.acquire()
             opened.callback(lock.release)
-            records = RecordStore(path / RECORDS)
+            records = RecordStore(files / RECORDS)
             opened.callback(records.close)
-            vectors = open_vectors(path, records, place, writable=lock.held)
+            vectors = open_vectors(files, records, place, writable=lock.held)
             opened.callback(vectors.close)
             kb = cls(
                 path,
@@ -182,6 +187,7 @@ class KnowledgeBase:
                 extractor or _extractor(records, pipeline),
                 _checked(pipeline, records, path),
             )
+            kb._copy = copy
             kb._embedder.check()
             if splitting:
                 kb.splitting = splitting
@@ -226,6 +232,8 @@ class KnowledgeBase:
         A change in another thread stops after its current passages and raises a `KnowledgeBaseError` there.
         """
         self._access.end(self._resources.close)
+        if self._copy is not None:
+            self._copy.cleanup()
 
     def __repr__(self) -> str:
         return f"KnowledgeBase({str(self.path)!r})"

@@ -23,8 +23,8 @@ from langgraph_rag.naming import wrong_field
 FOLDER = "folder"  # instead of the address of a server
 _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
 _TIMEOUT = 30.0  # seconds to wait for each answer of a server
-NEEDS_WRITING = "a knowledge base needs a folder that can be written to, also when it is only asked"
-_UNWRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
+NEEDS_WRITING = "a knowledge base needs a folder that can be written to, unless it is opened with `read_only=True`"
+UNWRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
 _READ_ONLY = "attempt to write a readonly database"  # as SQLite says it
 _SHOWN = 300  # characters of an error, as another server may respond with a whole page
 
@@ -57,7 +57,7 @@ class Place:
             raise EmbeddingsMismatchError(f"{self.name} holds vectors of another embedder: {error}") from error
         except Exception as error:  # a plain one for unexpected responses
             came = f"{type(error).__name__}: {error}"[:_SHOWN]
-            if getattr(error, "errno", None) in _UNWRITABLE or _READ_ONLY in came:
+            if getattr(error, "errno", None) in UNWRITABLE or _READ_ONLY in came:
                 raise KnowledgeBaseError(f"{self.name} cannot be opened: {came} ({NEEDS_WRITING})") from error
             kind = VectorServerError if isinstance(error, TransportError) else KnowledgeBaseError
             raise kind(f"the vectors in {self.name} cannot be read or written ({came}): {self.remedy}") from error

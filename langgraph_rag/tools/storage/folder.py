@@ -4,13 +4,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.tools.storage.chroma import NEEDS_WRITING
+from langgraph_rag.tools.storage.chroma import NEEDS_WRITING, UNWRITABLE
 from langgraph_rag.tools.storage.write_lock import LOCK
 
-RECORDS = "records.sqlite"
+RECORDS, VECTORS = "records.sqlite", "chroma"
 
 
 def checked_folder(given: str | Path, *, create: bool) -> Path:
@@ -43,6 +45,28 @@ def file_number(path: Path) -> tuple[int, int]:
 def _holds_something_else(path: Path) -> bool:
     names = {entry.name for entry in path.iterdir()}
     return RECORDS not in names and not names <= {LOCK}  # another process may be creating one
+
+
+def is_read_only(path: Path) -> bool:
+    """Return whether files of a folder cannot be written; permissions alone do not tell of a read-only volume."""
+    try:
+        with TemporaryFile(dir=path):
+            return not os.access(path / RECORDS, os.W_OK)
+    except OSError as error:
+        return error.errno in UNWRITABLE
+
+
+def working_copy(path: Path) -> "TemporaryDirectory[str]":
+    """Copy records and vectors to a temporary folder, as SQLite and Chroma also write where they are only asked."""
+    copy = TemporaryDirectory(prefix="langgraph-rag-", ignore_cleanup_errors=True)
+    for folder in (path, path / VECTORS):
+        there = Path(copy.name) / folder.relative_to(path)
+        for file in folder.rglob("*") if folder != path else folder.glob(f"{RECORDS}*"):
+            if file.is_file():
+                target = there / file.relative_to(folder)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                copyfile(file, target)
+    return copy
 
 
 @contextmanager

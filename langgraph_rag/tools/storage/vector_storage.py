@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.storage.chroma import FOLDER, in_folder, on_server
+from langgraph_rag.tools.storage.folder import VECTORS
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.vector_files import VectorFiles
 from langgraph_rag.tools.storage.vector_index import VectorIndex
@@ -27,7 +28,7 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
         raise KnowledgeBaseError(f"the vectors of {folder} stay in {last}: it is open elsewhere, or read-only here")
     owner = uuid4().hex if moves else str(records.meta(_OWNER))  # new, so that copies of the folder separate
     vectors = (
-        VectorFiles(in_folder(folder / "chroma"), records.vector_changes)
+        VectorFiles(in_folder(folder / VECTORS), records.vector_changes)
         if place == FOLDER
         else VectorIndex(on_server(place, owner))
     )
