@@ -19,10 +19,12 @@ from typing import Any
 import pytest
 import pytest_socket
 from fakes import ArithmeticEmbeddings
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_sdk import get_client
 
 from langgraph_rag import KnowledgeBase
-from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.errors import KnowledgeBaseError, UnknownNameError
 from langgraph_rag.methods import METHODS
 
 REPOSITORY = Path(__file__).parent.parent
@@ -110,8 +112,9 @@ def test_the_embedder_is_the_one_that_the_environment_names(
 
     studio = runpy.run_module("langgraph_rag.studio")
 
-    assert studio["_kb"].embeddings is embeddings
-    studio["_kb"].close()
+    (base,) = studio["_bases"].values()
+    assert base.embeddings is embeddings
+    base.close()
 
 
 def test_the_embedder_is_loaded_before_the_first_question(
@@ -123,9 +126,69 @@ def test_the_embedder_is_loaded_before_the_first_question(
 
     embeddings.batches.clear()
 
-    runpy.run_module("langgraph_rag.studio")["_kb"].close()
+    (base,) = runpy.run_module("langgraph_rag.studio")["_bases"].values()
+    base.close()
 
     assert "warm up" in embeddings.embedded
+
+
+@pytest.fixture
+def several(tmp_path: Path, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    folders = [tmp_path / "mills", tmp_path / "towns"]
+    for folder, builder in zip(folders, ("Ada Renk", "Karl Senn"), strict=True):
+        with KnowledgeBase.open(folder, embeddings) as base:
+            base.add([{"title": "Ferrow Mill", "text": f"Ferrow Mill was built by {builder}."}], progress=False)
+    monkeypatch.setenv("LANGGRAPH_RAG_KB", os.pathsep.join(map(str, folders)))
+    monkeypatch.setattr("langgraph_rag.tools.embedding.embeddings.load_embeddings", lambda _: embeddings)
+    studio = runpy.run_module("langgraph_rag.studio")
+    yield studio
+    for base in studio["_bases"].values():
+        base.close()
+
+
+@pytest.mark.parametrize(
+    ("context", "answer"),
+    [(None, "Ada Renk"), ({"top_k": 3}, "Ada Renk"), ({"knowledge_base": "towns", "top_k": 3}, "Karl Senn")],
+)
+def test_of_several_knowledge_bases_the_run_names_the_one_to_ask(
+    context: dict[str, Any] | None, answer: str, several: Any
+) -> None:
+    asked = {"question": "Who built Ferrow Mill?"}
+    said = {"messages": [HumanMessage("Who built Ferrow Mill?")]}
+
+    assert several["native_rag"].invoke(asked, context=context)["answer"] == answer
+    assert several["cirag_chat"].invoke(said, context=context)["messages"][-1].text == answer
+
+
+def test_a_thread_that_asks_another_knowledge_base_counts_only_its_last_question(several: Any) -> None:
+    graph = several["native_rag"].copy({"checkpointer": InMemorySaver()})
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    asked = {"question": "Who built Ferrow Mill?"}
+
+    first = graph.invoke(asked, thread)
+    second = graph.invoke(asked, thread, context={"knowledge_base": "towns"})
+
+    assert (first["answer"], second["answer"]) == ("Ada Renk", "Karl Senn")
+    assert second["usage"]["calls"] == first["usage"]["calls"] and len(second["trace"]) == len(first["trace"])
+
+
+def test_a_knowledge_base_that_is_not_there_is_told(several: Any) -> None:
+    names = several["native_rag"].get_context_jsonschema()["properties"]["knowledge_base"]
+
+    assert names["enum"] == ["mills", "towns"]
+    with pytest.raises(UnknownNameError, match="mills, towns"):
+        several["native_rag"].invoke({"question": "Who built Ferrow Mill?"}, context={"knowledge_base": "rivers"})
+
+
+def test_knowledge_bases_of_one_name_are_refused(
+    kb: KnowledgeBase, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.close()
+    monkeypatch.setenv("LANGGRAPH_RAG_KB", f"{kb.path}{os.pathsep}{kb.path}")
+    monkeypatch.setattr("langgraph_rag.tools.embedding.embeddings.load_embeddings", lambda _: embeddings)
+
+    with pytest.raises(KnowledgeBaseError, match="names that differ in LANGGRAPH_RAG_KB"):
+        runpy.run_module("langgraph_rag.studio")
 
 
 def test_a_mistyped_folder_is_told_and_not_made(
