@@ -169,6 +169,21 @@ def test_a_question_is_answered_with_steps_and_evidence_and_nothing_leaves_this_
     assert tab.troubles == []
 
 
+def test_an_entity_of_a_fact_leads_to_its_other_facts(tab: Tab) -> None:
+    tab.ask(QUESTION)
+    tab.answer()
+    tab.page.locator(".evidence button", has_text="Matthis Orvane Born in").click()
+    reading = tab.page.get_by_role("dialog")
+    reading.get_by_role("button", name="Facts about Matthis Orvane").click()
+
+    expect(reading.get_by_role("heading", name="Facts about Matthis Orvane")).to_be_visible()
+    reading.locator(".graph .fact").first.click()
+    reading.locator(".passage mark").wait_for()
+    assert "Matthis Orvane" in reading.inner_text()
+    assert tab.hosts == {"127.0.0.1"}
+    assert tab.troubles == []
+
+
 def test_the_keyboard_is_enough(tab: Tab) -> None:
     page = tab.page
     expect(tab.box).to_be_focused()

@@ -1,6 +1,9 @@
 """The answer to a question: its text while it is streamed, its cost, and its evidence."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -11,13 +14,15 @@ from langgraph_rag.filters import Where
 from langgraph_rag.narration import narrate_cost
 from langgraph_rag.nodes.conclude import CAVEATS, UNASKED
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.records import Evidence, origin_of
+from langgraph_rag.records import Evidence, evidence_at, origin_of
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.storage.record_store import has_own_id
 
 _HEADLINE = 120  # characters, at most, that are shown as large as a headline
 _SOON = 0.1  # seconds between updates, each of which sends the whole text
+_AROUND = 24  # facts about an entity
+_LINK = "flat dense no-caps align=left"
 _OPEN = "(e) => { const at = e.target.closest('[data-evidence]'); if (at) emit(Number(at.dataset.evidence)); }"
 
 
@@ -100,12 +105,7 @@ class AnswerView:
 
     async def _open(self, piece: Evidence) -> None:
         records = await self._kb.apassages([piece["passage_id"]], filter=self._where)
-        self._reading.clear()
-        self._reading.open()
-        with self._reading, ui.card().classes("reading"):
-            with ui.row().classes("reading-head"):
-                ui.html(escape(origin_of(piece)), sanitize=False, tag="h3").props("dir=auto")
-                ui.button(icon="close", on_click=self._reading.close).props('flat round dense aria-label="Close"')
+        with self._headed(origin_of(piece)):
             if records:
                 (record,) = records
                 own_id = "" if "source" in record and not has_own_id(record) else record["id"]
@@ -113,6 +113,37 @@ class AnswerView:
                 ui.label(" · ".join(filter(None, [own_id, *drawing.place_in_source(piece)]))).classes("help")
             else:
                 ui.label("The passage is no longer in the knowledge base.").classes("alert")
+            with ui.row().classes("around"):
+                for entity in dict.fromkeys(piece["triple"][::2]):
+                    ui.button(f"Facts about {entity}", on_click=partial(self._open_around, entity)).props(_LINK)
+
+    async def _open_around(self, entity: str) -> None:
+        """Show the facts around an entity as a graph, in which one can go on."""
+        facts = await self._kb.afacts_about(entity, most=_AROUND, filter=self._where)
+        records = await self._kb.apassages({fact["sources"][0]["passage_id"] for fact in facts}, filter=self._where)
+        by_id = {record["id"]: record for record in records}
+        firsts = [(fact["triple"], fact["sources"][0]) for fact in facts]
+        found = [
+            piece
+            for triple, source in firsts
+            for piece in evidence_at(source["sentences"][:1], by_id.get(source["passage_id"]), 1, triple)
+        ]
+        with self._headed(f"Facts about {entity}"):
+            if found:
+                self._opening(ui.html(drawing.drawn(found, entity), sanitize=False), found)
+            else:
+                ui.label("The documents state no fact about it.").classes("alert")
+
+    @contextmanager
+    def _headed(self, title: str) -> Iterator[None]:
+        """Open the dialog with a new content below a title."""
+        self._reading.clear()
+        self._reading.open()
+        with self._reading, ui.card().classes("reading"):
+            with ui.row().classes("reading-head"):
+                ui.html(escape(title), sanitize=False, tag="h3").props("dir=auto")
+                ui.button(icon="close", on_click=self._reading.close).props('flat round dense aria-label="Close"')
+            yield
 
 
 def answered(result: dict[str, Any]) -> str:
