@@ -510,6 +510,9 @@ async def test_a_model_with_a_client_of_its_owners_keeps_it(server: Server) -> N
 
 # --- servers that know no JSON schema ---------------------------------------------------------------------------------
 REFUSAL = "response_format json_schema is not supported"
+LLAMA_CPP_PYTHON = """1 validation error:
+  {'loc': ('body', 'response_format', 'type'), 'msg': "Input should be 'text' or 'json_object'"}
+"""
 
 
 def with_schema(server: Server) -> list[bool]:
@@ -546,8 +549,9 @@ async def test_a_server_that_refuses_a_schema_is_asked_without_from_then_on(
         {"error": {"message": 'Grammar error: Unimplemented keys: ["maxItems"]'}},
         {"error": {"message": 'response_format type must be one of "text" or "json_object"'}},
         {"detail": "JSON schema conversion failed"},
+        {"error": {"message": LLAMA_CPP_PYTHON, "type": "internal_server_error", "param": None, "code": None}},
     ],
-    ids=["error", "param", "detail", "sampler", "grammar", "type", "conversion"],
+    ids=["error", "param", "detail", "sampler", "grammar", "type", "conversion", "llama-cpp-python"],
 )
 @pytest.mark.parametrize("status", [400, 422, 500])
 async def test_servers_may_refuse_a_schema_in_many_ways(server: Server, status: int, told: Any) -> None:
