@@ -22,6 +22,7 @@ from typing import Any
 
 from langgraph_rag.normal_forms import normalise, stands_in
 from langgraph_rag.records import Fact, Record
+from langgraph_rag.tools.facts.names import with_whole_names
 from langgraph_rag.tools.facts.stated import stated
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtractor, valid_readings
@@ -154,7 +155,8 @@ def _read(path: Path, arguments: argparse.Namespace) -> Iterator[tuple[Record, l
             found.update(valid_readings(extractor.version, readings, [record["id"] for record in records]))
 
     asyncio.run(extract())
-    return ((record, stated(found.get(record["id"], []), record)) for record in records)
+    facts = ((record, stated(found.get(record["id"], []), record)) for record in records)
+    return ((record, with_whole_names(stating, record)) for record, stating in facts)
 
 
 def _extractor(name: str) -> TripleExtractor:

@@ -96,6 +96,23 @@ def test_the_end_of_a_fact_that_means_the_topic_is_its_whole_title(
     assert fact == Fact(triple=["Bo Ray", "met", title if whole else name], sentences=[0])
 
 
+@pytest.mark.parametrize(
+    ("end", "name"),
+    [
+        ("director Ilse Tarrant", "Ilse Tarrant"),
+        ("the actor and singer Bo Ray", "Bo Ray"),
+        ("mayor of Ost Brenn", "mayor of Ost Brenn"),
+        ("river Ost", "river Ost"),
+    ],
+)
+def test_a_role_before_a_name_is_no_part_of_it(end: str, name: str) -> None:
+    passage = Record(id="a", title="Sund", text="", hash="", sentences=[f"Sund met {end}."], phrases=[])
+
+    (fact,) = with_whole_names([Fact(triple=["Sund", "met", end], sentences=[0])], passage)
+
+    assert fact["triple"] == ["Sund", "met", name]
+
+
 def test_a_fact_about_the_topic_keeps_its_other_end() -> None:
     title, text = "Nine Tides (1931 film)", "Nine Tides is a film."
     fact = Fact(triple=[title, "based on novel", "Nine Tides"], sentences=[0])

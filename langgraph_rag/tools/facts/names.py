@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Fact, Naming, Record
-from langgraph_rag.tools.language.spans import MONTHS
+from langgraph_rag.tools.language.spans import MONTHS, NAME_CONNECTORS
 from langgraph_rag.tools.language.topics import topic_of
+from langgraph_rag.tools.language.word_classes import PERSONS
 
 _WORD = r"(?:[^\W\d_a-z][\w'’.&/-]*|\d[\w'’-]*)"
 _LINK = r"(?:(?:of|the|de|del|della|la|le|du|di|da|dos|von|van|der|den|zu|af|bin|ibn|al|el|y|&) ){0,2}"
@@ -53,6 +54,7 @@ KINDS = frozenset(
     "newspaper ship painting comic manga anime sitcom documentary".split()
 )
 """What works of one name may be."""
+_ROLE = re.compile(r"(?:the |an? )?(?:[a-z][\w-]*,? (?:and )?){0,3}(?P<last>[a-z][\w-]+) (?=[^\W\d_a-z]\S* \S)")
 _PLAIN = re.compile(r"[A-Z](?=\w*[a-z])\w{1,5}")  # a word that might be taken for an abbreviation
 _INITIALS = re.compile(r"(?!U\. ?[SKN]\.)(?:[A-Z]\. ?)+(?=[A-Z][^\W\d_]+ [A-Z])")  # but for the U.S.
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
@@ -199,7 +201,7 @@ def _tells(words: Sequence[str]) -> list[str]:
 
 
 def with_whole_names(facts: Sequence[Fact], passage: Record) -> list[Fact]:
-    """Return facts whose ends that mean the topic of a passage are its title, with its qualifier.
+    """Return facts whose ends are names without roles, and the title, with its qualifier, where they mean the topic.
 
     These are the title without its qualifier, and the given name or surname of a person who is meant by it all through
     the text. If the other end is the title, both stay.
@@ -207,11 +209,10 @@ def with_whole_names(facts: Sequence[Fact], passage: Record) -> list[Fact]:
     title, sentences = passage["title"], passage["sentences"]
     short, form = topic_of(title), normalise(title)
     known = {normalise(short), *_personal(short, sentences)} - {form} if form else set()
-    if not known:
-        return [*facts]
     named = []
     for fact in facts:
-        head, relation, tail = fact["triple"]
+        relation = fact["triple"][1]
+        head, tail = map(_without_role, fact["triple"][::2])
         ends = normalise(head), normalise(tail)
         if ends[0] in known and ends[1] != form:
             head, ends = title, (form, ends[1])
@@ -219,6 +220,13 @@ def with_whole_names(facts: Sequence[Fact], passage: Record) -> list[Fact]:
             tail = title
         named.append(Fact(triple=[head, relation, tail], sentences=fact["sentences"]))
     return named
+
+
+def _without_role(end: str) -> str:
+    """Return `Ilse Tarrant` of `director Ilse Tarrant`."""
+    role = _ROLE.match(end)
+    named = role and all(word[0].isupper() or word in NAME_CONNECTORS for word in end[role.end() :].split())
+    return end[role.end() :] if role and named and PERSONS.search(role["last"]) else end
 
 
 def _personal(short: str, sentences: Sequence[str]) -> Iterator[str]:
