@@ -529,6 +529,11 @@ def test_what_says_nothing_of_itself_is_no_fact(title: str, text: str, facts: li
         ),
         (
             "Ada Renk",
+            "Ada Renk (born Ida Moss; 1947 in Ost) was a painter.",
+            ["Ada Renk | born on | 1947", "Ada Renk | born in | Ost", "Ada Renk | was | painter"],
+        ),
+        (
+            "Ada Renk",
             "Ada Maria Renk III (January 14, 1909 June 22, 1984) was a painter.",
             ["Ada Renk | born on | January 14, 1909", "Ada Renk | died on | June 22, 1984", "Ada Renk | was | painter"],
         ),

@@ -235,6 +235,6 @@ class Subjects:
         one = not phrase.head.endswith("s") or phrase.head.rstrip("s") in KINDS  # or "PO files"
         return (
             (Subject((whole,)), phrase.end)
-            if phrase.determiner in {"the", ""} and len(whole.split()) <= 4 and one
+            if phrase.determiner in {"the", ""} and len(whole.split()) <= 5 and one
             else None
         )

@@ -422,7 +422,10 @@ class Clauses:
             noun = phrases[0].head if phrases[0].kind != "name" else ""
         if phrases[0].kind == "name":
             noun = phrases[0].text
-        return self._more(subject, f"{text} {noun}".strip(), end, asides, until)
+        split = (
+            phrases[0].of is not None and phrases[0].of.kind == "noun"
+        )  # "name of a key in English": whose place is it
+        return self._more(subject, f"{text} {noun}".strip(), end, asides, until, split=split)
 
     def _is_limited(self, phrases: Sequence[Phrase], end: int) -> bool:
         """Return whether a noun says too little without the clause after it: "a tool that saves files"."""
@@ -448,7 +451,14 @@ class Clauses:
         return done
 
     def _more(  # noqa: C901
-        self, subject: Subject, relation: str, place: int, asides: Sequence[Aside], until: int | None
+        self,
+        subject: Subject,
+        relation: str,
+        place: int,
+        asides: Sequence[Aside],
+        until: int | None,
+        *,
+        split: bool = False,
     ) -> int:
         """Read on after what a subject is: prepositions, participles and relative clauses tell more of it."""
         tokens = self.tokens
@@ -466,7 +476,7 @@ class Clauses:
                 self.said.say(subject, f"is {far[0]}", far[1])
                 place = far[1].end
                 continue
-            if tokens.is_(at, "prep") and number:
+            if tokens.is_(at, "prep") and (number or split):
                 return place
             if tokens.is_(at, "prep"):
                 end = self._complement(subject, relation, at, passive=True, until=until, single=True)

@@ -29,9 +29,7 @@ def life_dates(brackets: str) -> Iterator[tuple[str, str]]:
     match = _LIFE_DATES.match(brackets[:250])
     if not match:
         return
-    inside = _OTHER_TIMES.split(_NESTED.sub("", match[1]), maxsplit=1)[0]
-    told = [part for part in inside.split(";") if DATE.search(part) and _LIVED.search(part)]
-    inside = max(told or [inside], key=lambda part: len(DATE.findall(part)))
+    inside = _of_life(_OTHER_TIMES.split(_NESTED.sub("", match[1]), maxsplit=1)[0])
     lived, died = _THEN_DIED.split(inside, maxsplit=1), _dash_of(inside).split(inside, maxsplit=1)
     if len(lived) == 2 and (_BORN.search(lived[0]) or DATE.search(lived[0])):
         events = [("born", lived[0]), ("died", lived[1])]
@@ -53,6 +51,14 @@ def life_dates(brackets: str) -> Iterator[tuple[str, str]]:
         places = [name for name in names if not (dates and 0 < name.start < dates[0].start)]  # no "born Jon Ray, 1900"
         if places and places[0].text[0].isupper():
             yield f"{event} in", whole_place(places, text)
+
+
+def _of_life(inside: str) -> str:
+    """Return the parts of brackets that tell of birth and death."""
+    parts = inside.split(";")
+    told = ";".join([part for part in parts if _LIVED.search(part)] or parts)
+    dated = [part for part in parts if DATE.search(part)]
+    return f"born {dated[0]}" if dated and not DATE.search(told) else told  # "born Jon Ray; 1947 in Ost"
 
 
 def whole_place(names: Sequence[Span], text: str) -> str:

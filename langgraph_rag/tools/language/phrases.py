@@ -19,8 +19,8 @@ ROLES = frozenset(
 )
 _MODIFIERS = frozenset({"name", "num", "word"})
 ADJECTIVE = re.compile(
-    r"(?:[a-z]{2}(?:ic|al|ish|ese|ive|ous|ful|less|ible|able|ary|ant|ern)|(?:^|-)(?:public|private|small|large|free|open|short|long|old|new|young"
-    r"|independent|non-\w+|black|white|red|blue|green|dark|light|low|high|early|late|single|multi-\w+))$"
+    r"(?:[a-z]{2}(?:ic|al|ish|ese|ive|ous|ful|less|ible|able|ary|ant|ern|some)|(?:small|larg|high|low|old|young|long|short|great|fast|strong)er|(?:^|-)(?:public|private|small|large|free|open|short|long|old|new|young"
+    r"|independent|non-\w+|black|white|red|blue|green|dark|light|low|high|early|late|recent|single|multi-\w+))$"
 )
 _COMMON_ACRONYM = re.compile(r"[A-Z]{2,4}s?")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
@@ -97,7 +97,7 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         before = tokens.text(begin, end - 1 - numbered)
         noun = tokens[end - 2].text if end > begin + 1 else ""
         common = noun.islower() and tokens.is_(end - 2, "word") and not PERSONS.search(noun)
-        if common and _COMMON_ACRONYM.fullmatch(name):
+        if common and (before[0].islower() or genitive) and _COMMON_ACRONYM.fullmatch(name):
             compound = tokens.text(begin, end)  # "pay TV"
             return Phrase(start, end, "noun", compound, name.lower(), determiner, None, genitive, compound, cut)
         return Phrase(start, end, "name", name, name, determiner, None, genitive, before, cut)
@@ -288,7 +288,7 @@ def _verb_follows(tokens: Tokens, place: int) -> bool:
 
 def _merged(tokens: Tokens, found: list[Phrase]) -> list[Phrase]:
     """Make one phrase of nouns that share an article."""
-    if len(found) == 1:
+    if len(found) == 1 or any(tokens.is_(at, "open") for at in range(found[0].end, found[-1].start)):
         return found
     if all(one.kind == "noun" for one in found) and not any(one.determiner for one in found[1:]):
         first, last = found[0], found[-1]

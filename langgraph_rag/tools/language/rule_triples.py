@@ -31,6 +31,7 @@ _NOT_STATED = re.compile(
 )
 _ITEM = re.compile(r"(?:[-*+•>|]|\d{1,3}[.)])\s+")
 _TERM = re.compile(r"[-*•] (?P<term>`{0,2}[\w.-]+`{0,2}): (?P<article>An? )?(?P<told>\w[^:;`]{4,160}[^\s:;`.])\.$")
+_FRAGMENT = re.compile(r"(?:the|an?|your?|if|when|that|which|to)\b")
 _SPEAKER = re.compile(r"[^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,4}: (?=\S)")
 
 
@@ -69,6 +70,8 @@ def _stated(topic: Topic, sentence: str, *, first: bool) -> Iterator[Fact]:
         return
     item = _ITEM.match(sentence)
     sentence = sentence[item.end() :] if item else sentence
+    if item and _FRAGMENT.match(sentence):
+        return  # it goes on from what stands before the list
     titled = topic.begins(sentence)
     if not titled and (label := _SPEAKER.match(sentence)):
         topic.loses()  # "Ada Renk: It was sold"

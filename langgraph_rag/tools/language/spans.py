@@ -46,7 +46,7 @@ _PAIRED = re.compile(  # names that "and" does not part
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
 JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # including apostrophes and hyphens
 _TOKEN = re.compile(
-    r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No)\."
+    r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No|Bros)\."
     rf"|\w+(?:['’\-./&]\w+)*(?:{SYMBOLS})?|\S"
 )
 

@@ -12,6 +12,7 @@ from langgraph_rag.tools.language.tokens import Tokens
 _MAKES = frozenset(
     "composed wrote directed produced designed built painted edited scored performed published restored opened".split()
 )
+_REFERENCE = re.compile(r"(?:Section|Chapter|Appendix|Figure|Table|Page) [\dA-Z][\d.]*\b")
 _SOME = frozenset("number variety range couple lot series".split())
 _NATION = re.compile(r"[^\W\d_a-z]\w+(?:[ai]n|ish|ese|[a-z]ch|i|ek|ic|sh|ss|[a-z]lander)")
 HOLLOW = frozenset(  # nouns that say nothing of themselves
@@ -53,6 +54,8 @@ class Statements:
         if not words or len(words) > _LONGEST_END or phrase.kind == "pronoun" or phrase.cut:
             return
         if phrase.of and phrase.of.text.lower() in HOLLOW:
+            return
+        if _REFERENCE.match(phrase.text):
             return
         if phrase.determiner in {"each", "every", "any", "no", "such", "either"}:
             return

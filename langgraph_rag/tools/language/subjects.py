@@ -74,6 +74,9 @@ class Topic:
         self.is_identifier = is_identifier(self.short) or is_identifier(self.title)
         words = self.short.split()
         self.is_name = bool(words) and not any(word.islower() for word in words if len(word) > 3)
+        if not self.is_name:
+            self.nouns -= self.named
+            self.named = set()
         a_name = len(words) > 1 and all(word[0].isupper() for word in words if word[0].isalpha())
         self.focused, self.owned, self.meant, self.lost = False, False, False, not a_name
         self.names = {
