@@ -97,7 +97,7 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         before = tokens.text(begin, end - 1 - numbered)
         noun = tokens[end - 2].text if end > begin + 1 else ""
         common = noun.islower() and tokens.is_(end - 2, "word") and not PERSONS.search(noun)
-        if common and (before[0].islower() or genitive) and _COMMON_ACRONYM.fullmatch(name):
+        if common and (before[:1].islower() or genitive) and _COMMON_ACRONYM.fullmatch(name):
             compound = tokens.text(begin, end)  # "pay TV"
             return Phrase(start, end, "noun", compound, name.lower(), determiner, None, genitive, compound, cut)
         return Phrase(start, end, "name", name, name, determiner, None, genitive, before, cut)
