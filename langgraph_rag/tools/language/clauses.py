@@ -422,9 +422,8 @@ class Clauses:
             noun = phrases[0].head if phrases[0].kind != "name" else ""
         if phrases[0].kind == "name":
             noun = phrases[0].text
-        split = (
-            phrases[0].of is not None and phrases[0].of.kind == "noun"
-        )  # "name of a key in English": whose place is it
+        of = phrases[0].of
+        split = of is not None and of.kind == "noun" and of.determiner in {"a", "an"}  # "name of a key in English"
         return self._more(subject, f"{text} {noun}".strip(), end, asides, until, split=split)
 
     def _is_limited(self, phrases: Sequence[Phrase], end: int) -> bool:
