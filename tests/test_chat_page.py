@@ -973,7 +973,6 @@ def test_text_written_from_right_to_left_is_laid_out_so(open_tab: OpenTab, tmp_p
             ".evidence .sentence",
             ".evidence bdi",
             ".graph .entity",
-            ".graph .number + span",
             ".graph .origin",
             ".reading h3",
             ".passage",
