@@ -111,6 +111,11 @@ def test_what_markdown_would_write_otherwise_is_kept(tmp_path: Path, html: str, 
         ("<table><tr><th>Key<th>Type<th>Meaning<tr><td>size<td>int<td><p>How large.<p>In feet.<tr><td>name<td>"
          "str<td>How named."
          "</table>", "size:\n\n  Type: int\n\n  How large.\n\n  In feet.\n\nname:\n\n  Type: str\n\n  How named."),
+        ("All.<dl><dt>size = 5<dd><dt>name<dd>How named.<dt>How wide?<dd>Two feet.<dt>old</dl>",
+         "All.\n\nsize = 5\n\nname: How named.\n\nHow wide?\n\nTwo feet.\n\nold"),
+        ("So:<pre><code><span class=lineno>1</span><span class=k>if</span> x:<br>  <b>y</b>\n</code><button>"
+         "Copy</button></pre>",
+         "So:\n\n```\nif x:\n  y\n```"),
         ("<table><tr><th>Key<th>Use<tr><td><code>a|b</code><td>c|d</table>", "- Key: a|b; Use: c|d"),
         ("<ol start=4><li>A<li value=9>B</ol>so<ol start=10><li>C</ol>", "- 4. A\n- 9. B\n\nso\n\n- 10. C"),
         ("<ol type=a><li>x<li><p>y</p></ol><ol type=I start=3><li>z</ol>", "- a. x\n- b. y\n- III. z"),

@@ -11,7 +11,7 @@ from webencodings import lookup
 
 from langgraph_rag.characters import decoded
 from langgraph_rag.tools.reading.html_formulas import write_formulas
-from langgraph_rag.tools.reading.html_parts import rewrite, take_out
+from langgraph_rag.tools.reading.html_parts import flatten_code, rewrite, take_out
 from langgraph_rag.tools.reading.html_tables import simplify_tables
 
 _MAIN = ("main, [role=main]", "article", "body")
@@ -58,6 +58,7 @@ def read_html(html: str) -> Page:
     """
     with warnings.catch_warnings(action="ignore", category=XMLParsedAsHTMLWarning):
         page = BeautifulSoup(html, "lxml")
+    flatten_code(page)
     write_formulas(page)
     rewrite(page)
     take_out(page)
@@ -101,9 +102,12 @@ class _Converter(MarkdownConverter):
     def convert_summary(self, _: Tag, text: str, parent_tags: set[str]) -> str:
         return f"\n\n{text.strip()}\n\n"
 
-    def convert_dt(self, _: Tag, text: str, parent_tags: set[str]) -> str:
-        term = text.strip().rstrip(":")
-        return f"\n\n{term}" if term.endswith((".", "?", "!")) else f"\n\n{term}:"
+    def convert_dt(self, term: Tag, text: str, parent_tags: set[str]) -> str:
+        told = term.find_next_sibling()
+        ends = (
+            text.strip().endswith((".", "?", "!")) or told is None or told.name == "dd" and not told.get_text().strip()
+        )
+        return f"\n\n{text.strip()}\n\n" if ends else f"\n\n{text.strip().rstrip(':')}:"
 
     def convert_dd(self, _: Tag, text: str, parent_tags: set[str]) -> str:
         lines = text.strip().split("\n")

@@ -14,6 +14,8 @@ _NO_TEXT = (
 )
 _STRUCK = "s, strike, del, [style*='line-through'], .line-through, .strikethrough, .strike"
 _HIDDEN = "[hidden]:not([hidden='until-found']), [aria-hidden=true], [style*='display:none'], [style*='display: none']"
+_MARKED = ["s", "strike", "del", "sup", "img"]
+_LINE_NUMBERS = ["lineno", "linenos", "gutter"]
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _BLOCKS = ["p", "div", "section", "blockquote", "figure", "pre", *_HEADINGS]
 _WORD = re.compile(r"\w")
@@ -65,6 +67,17 @@ _TYPES = {
 }
 _ROMAN = dict(m=1000, cm=900, d=500, cd=400, c=100, xc=90, l=50, xl=40, x=10, ix=9, v=5, iv=4, i=1)
 _MOST_ROMAN = 4_000
+
+
+def flatten_code(page: BeautifulSoup) -> None:
+    """Make blocks of code plain text: colours take thousands of elements, each of which all selectors would match."""
+    for code in page.find_all("pre"):
+        if code.find(True) and not code.find(_MARKED):
+            for part in [*code.find_all("button"), *code.find_all(class_=_LINE_NUMBERS)]:
+                part.decompose()
+            for end in code.find_all("br"):
+                end.replace_with("\n")
+            code.string = code.get_text()
 
 
 def take_out(page: BeautifulSoup) -> None:

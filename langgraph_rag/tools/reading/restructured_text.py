@@ -78,7 +78,7 @@ _NUMBER = re.compile(r"#?\d[\d.,:/#-]*")
 _ABBREVIATED = 4  # letters of a name that is written in capitals: RFC, PEP
 _ROLE = re.compile(r"([\w.+:-]+)(?:\s*\(\s*([\w-]+)\s*\))?")  # "name(base)", as it is declared
 _WITH_TARGET = re.compile(r"(.+?)\s*<[^<>]+>", re.DOTALL)
-_SHORTENED = re.compile(r"~[\w.]")
+_SHORTENED = re.compile(r"~[^\s/]")
 _STATEMENT = re.compile(
     r"[ \t]*(?:@\w|>>> |\.\.\. |[$%] "
     r"|(?:def|class|import|from|for|if|with|return|while|try|else|assert|print)\b.*[\w:)\]'\"]$"
