@@ -381,3 +381,46 @@ def test_a_page_that_is_xml_is_read_without_warnings(tmp_path: Path) -> None:
         (passage,) = read_documents([file])
 
     assert passage["text"] == "The mill stands."
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("time: 12:30", "12:30"),
+        ("zip: 01234", "01234"),
+        ("version: 1.10", "1.10"),
+        ("lang: no", "no"),
+        ("on: 2031-01-05", "2031-01-05"),
+        ("key: 0x1F", "0x1F"),
+        ("size: 1_000", "1_000"),
+        ("rate: 1e3", "1e3"),
+        ("year: 2031", 2031),
+        ("draft: true", True),
+        ("tags: [yes, 3.0]", ["yes", "3.0"]),
+    ],
+)
+def test_front_matter_keeps_what_is_written(tmp_path: Path, written: str, kept: object) -> None:
+    file = tmp_path / "mill.md"
+    file.write_text(f"---\ntitle: No\n{written}\n---\nIt stands.\n")
+
+    (document,) = read_documents(file)
+
+    assert (document["title"], list(dict(document["metadata"]).values())) == ("No", [kept])  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("Costs ~~800~~ 950, ~~once~~ now.", "Costs 950, now."),
+        ("Costs <del>800</del><ins>950</ins>, <s>or <b>so</b></s> more.", "Costs 950, more."),
+        ("Costs <span style='text-decoration: line-through'>800</span> 950.", "Costs 950."),
+        ("<p>Costs <strike>800</strike><ins>950</ins>.</p>", "Costs 950."),
+        ("- ~~gone~~\n- there", "- there"),
+        ("| Name | Year |\n|---|---|\n| Harl | ~~1882~~ 1883 |", "- Name: Harl; Year: 1883"),
+        ("1. a\n1. b\n1. c", "- 1. a\n- 2. b\n- 3. c"),
+        ("4. a\n5. b\n\nSo:\n\n6. c", "- 4. a\n- 5. b\n\nSo:\n\n- 6. c"),
+        ("12. May 1870: born\n15. June 1931: died", "- 12. May 1870: born\n- 15. June 1931: died"),
+    ],
+)
+def test_what_is_struck_is_left_out_and_items_are_counted(tmp_path: Path, markdown: str, text: str) -> None:
+    assert passages_of(tmp_path, f"# Kell\n\n{markdown}") == [("Kell", text)]
