@@ -37,11 +37,13 @@ class Published(NamedTuple):
 
 
 _LLAMA, _NV = "Llama-3.3-70B-Instruct", "NV-Embed-v2"
+_UNNAMED = "not in its abstract", "not in its abstract"
 PUBLISHED = (
     Published("HippoRAG 2", 90.4, _LLAMA, _NV, "[2502.14802](https://arxiv.org/abs/2502.14802), as MGranRAG gives it"),
     Published("PropRAG", 94.1, _LLAMA, _NV, "[2504.18070](https://arxiv.org/abs/2504.18070), as BridgeRAG gives it"),
     Published("BridgeRAG", 95.3, "Llama-3.3-70B (AWQ)", _NV, "[2604.03384](https://arxiv.org/abs/2604.03384)"),
     Published("MGranRAG (T = 3)", 95.9, "Qwen3-8B", _NV, "Hu et al. 2026"),
+    Published("PROPEX-RAG", 98.1, *_UNNAMED, "[2511.01802](https://arxiv.org/abs/2511.01802), its abstract"),
 )
 
 

@@ -1,6 +1,8 @@
 """A knowledge base that is split anew: killed at any moment, updated, and read by others meanwhile."""
 
+import sqlite3
 import time
+from contextlib import closing
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from processes import start
 
 from langgraph_rag.tools.embedding.tokens import ESTIMATED
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.search import SEARCHES
 from langgraph_rag.tools.splitting import Splitting
 
 COARSE, FINE = Splitting(90), Splitting(40, 8)
@@ -116,3 +119,29 @@ def test_readers_beside_see_whole_passages_and_one_order(tmp_path: Path) -> None
         assert process.exitcode == 0
         assert everything(kb) == make(tmp_path / "new", FINE) != coarse
     assert len(seen) <= 2  # the earlier version and the new one
+
+
+def age(folder: Path) -> None:
+    """Make a folder as the first code of its format made it: without places and names, read by earlier rules."""
+    with closing(sqlite3.connect(folder / "records.sqlite")) as db, db:
+        for table in ("standing", "namings", "given_names", "written_ends"):
+            db.execute(f"DROP TABLE {table}")
+        db.execute("DELETE FROM meta WHERE name IN ('splitting')")
+        for table in ("triples", "extractions"):
+            db.execute(f"UPDATE {table} SET extractor = 'rules-18'")
+
+
+def test_a_folder_of_earlier_code_is_searched_and_split_anew(tmp_path: Path) -> None:
+    make(tmp_path / "old", COARSE)
+    age(tmp_path / "old")
+
+    with KnowledgeBase.open(tmp_path / "old", ArithmeticEmbeddings(), splitting=FINE) as kb:
+        found = {by: kb.search("lighthouse 7 of Isle 3", 3, by=by) for by in SEARCHES}
+        old = kb.info()
+        kb.update(DOCUMENTS, progress=False)
+        new, kept = kb.info(), everything(kb)
+
+    assert all(len(passages) == 3 for passages in found.values())
+    assert old["passages_split_otherwise"] == old["passages_to_extract"] == old["passages"] > 0
+    assert new["passages_split_otherwise"] == new["passages_to_extract"] == 0
+    assert kept == make(tmp_path / "new", FINE)
