@@ -269,3 +269,18 @@ def test_both_things_that_a_question_names_are_among_the_first(empty_kb: Knowled
     found = empty_kb.search("What age has a session cookie of shop 3, and when does the forgery token expire?", 3)
 
     assert "csrf" in [passage["id"] for passage in found]
+
+
+def test_each_entity_of_a_query_leads_on_by_its_own_facts() -> None:
+    rows = EntityRows()
+    sales = [("harl", "Harl Mill", "was sold to", f"Owner {n}") for n in range(8)]
+    owners = [(f"owner-{n}", f"Owner {n}", "lived in", "Ost") for n in range(8)]
+    built = [("kell", "Kell Mill", "was built by", "Ada Renk"), ("renk", "Ada Renk", "lived in", "Skell")]
+    rows.add([*sales, *owners, *built])
+    graph = rows.graph(["harl", *(f"owner-{n}" for n in range(8)), "kell", "renk"])
+    facts = [(statement[1:], 0.5) for statement in sales] + [(built[0][1:], 0.4)]
+    found = [ScoredPassage(id="harl", score=1.0), ScoredPassage(id="kell", score=0.9)]
+
+    ranking = walk_from(graph, ["harl mill", "kell mill"], 1.0, facts, found, 6)
+
+    assert "renk" in [passage["id"] for passage in ranking]

@@ -13,7 +13,7 @@ from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.batcher import Batcher, RequestQueue
 from langgraph_rag.tools.fusion import DEPTH, blend, covering
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
-from langgraph_rag.tools.knowledge_graphs.graph_search import FACTS, READ, walk_from
+from langgraph_rag.tools.knowledge_graphs.graph_search import READ, walk_from
 from langgraph_rag.tools.similarity import Rank, Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.visibility import Visible
@@ -108,7 +108,7 @@ class Searcher:
             [([one.query], facts) for (one, _), facts in zip(begun, stated, strict=True)]
         )
         rankings = [
-            walk_from(graph, linked, share, _likest(facts, near[:, 0].tolist()), passages, one.depth)
+            walk_from(graph, linked, share, zip(facts, near[:, 0].tolist(), strict=True), passages, one.depth)
             for graph, (one, passages), linked, share, facts, near in zip(
                 graphs, begun, names, shares, stated, cosines, strict=True
             )
@@ -132,10 +132,6 @@ class Searcher:
         """Return the facts of some passages, each once."""
         statements = self._records.triples.statements(extractor, ids_of(passages))
         return list(dict.fromkeys(statement[1:] for statement in statements))
-
-
-def _likest(facts: Sequence[Sequence[str]], cosines: Sequence[float]) -> list[tuple[Sequence[str], float]]:
-    return sorted(zip(facts, cosines, strict=True), key=lambda fact: -fact[1])[:FACTS]
 
 
 def _has_letter(name: str) -> bool:

@@ -8,6 +8,7 @@ the graph knows, and the more of it the first passage leaves open. Without such 
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from math import sqrt
 from statistics import fmean
 
@@ -17,7 +18,8 @@ from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.language.spans import is_generic
 
 READ = 5  # passages whose facts are used
-FACTS = 6  # the most similar ones to the query
+_FACTS = 6  # the most similar ones to the query
+_OWN = 3  # of these for each entity in the query, so that no other's facts take its place
 _KEPT = 2  # first passages of meaning and words, of which the walk begins
 _NAMED = 0.7  # weight of an entity in the query; that of one in a fact is the likeness of the fact
 _WALK = 6.0  # weight of the walk against meaning and words, times its share
@@ -27,7 +29,7 @@ def walk_from(
     graph: EntityGraph,
     names: Iterable[str],
     share: float,
-    facts: Sequence[tuple[Sequence[str], float]],
+    facts: Iterable[tuple[Sequence[str], float]],
     found: Sequence[ScoredPassage],
     k: int,
 ) -> list[ScoredPassage]:
@@ -37,11 +39,12 @@ def walk_from(
         graph: the entities, facts and passages.
         names: the entities in the query, as `graph.link` returns them.
         share: how much the walk counts, from 0 to 1.
-        facts: facts with their cosines with the query.
+        facts: facts of the first passages with their cosines with the query.
         found: the passages by meaning and words, best first, with scores of at most 1.
         k: the maximum number of passages.
     """
-    near = graph.rank(_seeds(graph, names, facts), max(k, DEPTH)) if share > 0 else []
+    names = list(names)
+    near = graph.rank(_seeds(graph, names, _likest(graph, names, facts)), max(k, DEPTH)) if share > 0 else []
     if not near:
         return list(found[:k])
     scores = {passage["id"]: passage["score"] for passage in found}
@@ -53,6 +56,21 @@ def walk_from(
         for id_ in dict.fromkeys([*scores, *reached])
     ]
     return sorted(ranking, key=lambda passage: -passage["score"])[:k]  # alike: in the order found
+
+
+def _likest(
+    graph: EntityGraph, names: Iterable[str], facts: Iterable[tuple[Sequence[str], float]]
+) -> list[tuple[Sequence[str], float]]:
+    """Return the facts to walk from: of each entity in the query its likest ones, then the likest of all."""
+    likest = sorted(facts, key=lambda fact: -fact[1])
+    ends = [{graph.node(subject), graph.node(object_)} for (subject, _, object_), _ in likest]
+    own = [
+        place
+        for name in names
+        for place in islice((place for place, nodes in enumerate(ends) if graph.entities[name] in nodes), _OWN)
+    ]
+    places = dict.fromkeys([*own, *range(len(likest))])
+    return [likest[place] for place in islice(places, max(_FACTS, len(set(own))))]
 
 
 def _seeds(
