@@ -455,6 +455,16 @@ def test_cells_of_several_lines_are_read_whole() -> None:
     assert read_pdf(pdf(lines)).pages == ["\n".join(" ".join(row) for row in described)]
 
 
+def test_cells_that_stand_in_the_middle_of_their_rows_are_read_with_them() -> None:
+    lines = table([("Boat", "What became of it", "Built")], 720, lefts=(50, 150, 400))
+    texts = "It sank off Orsby in the storm of that year", "It is kept in the museum of the town of Sarl"
+    for number, (name, text) in enumerate(zip(("Kell", "Tolm"), texts, strict=True)):
+        top = 700 - 30 * number
+        lines += [(BODY, name, 50, top - 6), *wrapped(text, 28, 150, top), (BODY, str(1904 + number), 400, top - 6)]
+
+    assert read_pdf(pdf(lines)).pages == [f"Boat What became of it Built\nKell {texts[0]} 1904\nTolm {texts[1]} 1905"]
+
+
 @pytest.mark.parametrize(
     ("lines", "elsewhere", "joined"),
     [

@@ -8,13 +8,14 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import bidirectional
 
 _SAME = 0.15  # of the size of letters, between the baselines of a row
 _SMALL = 0.86  # of the size of letters beside them: raised or lowered ones
-_RAISED, _LOWERED = (0.12, 0.8), (-0.5, -0.05)  # of the size of letters, from the baseline
+_RAISED, _LOWERED = (0.12, 0.8), (-0.65, -0.05)  # of the size of letters, from the baseline
 _BESIDE = (-0.35, 0.4)  # of the size of letters, between raised ones and those before
 _WORDS = 0.12  # of the size of letters, between words
 _CELLS = 0.9  # of the size of letters, between columns
@@ -28,6 +29,7 @@ _INITIAL = 1.8  # times the usual size
 _POWER = re.compile(r"[-\u2212+]?\d")  # 10 with a raised 6 is not 106
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # before the number of a footnote; not km, CO
 _TO_THE_LEFT = ("R", "AL")
+_CLOSER = 0.95  # of the distance of rows, between the lines of a cell
 
 
 class Word(NamedTuple):
@@ -151,7 +153,8 @@ def _blocks(rows: list[_Row]) -> Iterator[tuple[list[_Row], bool]]:
         if not are_columns:
             first = at
             last = next((end for end in range(first + 1, last) if _are_apart(rows[end - 1], rows[end])), last)
-            while last > first + 1 and rows[last - 1][-1].left < gutter:  # lines below the table
+            start = min(row[0].left + row[0].words[0].size for row in rows[first:last])
+            while last > first + 1 and rows[last - 1][-1].left < min(gutter, start):  # lines below the table
                 last -= 1
         if done < first:
             yield rows[done:first], False
@@ -310,16 +313,54 @@ def _with_initials(words: list[Word]) -> list[Word]:
 
 def _table(rows: Sequence[_Row], block: int) -> list[Line]:
     """Return the rows of a table, each with the rest of its cells that take several lines."""
+    if drawn := _drawn_rows(rows):
+        return [_line(row, block, is_row=True) for row in drawn]
     whole: list[_Row] = []
     for row in rows:
         cell = _continued(whole[-1], row[0], rows) if whole and len(row) == 1 else None
         if cell is None:
             whole.append(list(row))
         else:
-            old = whole[-1][cell]
-            words = [*old.words, *row[0].words]
-            whole[-1][cell] = _Part(words, old.drawn)
+            whole[-1][cell] = _below(whole[-1][cell], row[0])
     return [_line(row, block, is_row=True) for row in whole]
+
+
+def _below(cell: _Part, line: _Part) -> _Part:
+    return _Part([*cell.words, *line.words], cell.drawn)
+
+
+def _drawn_rows(rows: Sequence[_Row]) -> list[_Row]:
+    """Return the rows in which a table is drawn cell by cell; none if no cell has lines that stand closer than rows."""
+    parts = sorted((part for row in rows for part in row), key=lambda part: part.drawn)
+    columns = _columns(parts)
+    drawn: list[dict[int, list[_Part]]] = [{}]
+    for part in parts:
+        column = next(number for number, end in enumerate(columns) if part.left < end)
+        if drawn[-1] and column < max(drawn[-1]):
+            drawn.append({})
+        drawn[-1].setdefault(column, []).append(part)
+    ends = [sorted(part.words[0].base for cell in row.values() for part in cell) for row in drawn]
+    within = [
+        one.words[0].base - other.words[0].base
+        for row in drawn
+        for cell in row.values()
+        for one, other in pairwise(cell)
+    ]
+    between = [above[0] - below[-1] for above, below in pairwise(ends)]
+    if not within or not between or max(within) > _CLOSER * min(between) or min(within) <= 0:
+        return []
+    return [[reduce(_below, row[column]) for column in sorted(row)] for row in drawn]
+
+
+def _columns(parts: Sequence[_Part]) -> list[float]:
+    """Return the right ends of the columns of a table."""
+    ends: list[float] = []
+    for left, right in sorted((part.left, part.right) for part in parts):
+        if ends and left < ends[-1]:
+            ends[-1] = max(ends[-1], right)
+        else:
+            ends.append(right)
+    return ends
 
 
 def _continued(row: _Row, part: _Part, rows: Sequence[_Row]) -> int | None:
