@@ -315,19 +315,25 @@ def _paragraphs(lines: Sequence[Line], compounds: Set[str] = frozenset()) -> str
     if not lines:
         return ""
     usual = _usual_distances(lines)
-    parts, last = [], lines[0].text
+    parts, last, first = [], lines[0].text, lines[0]
     for number, (before, line) in enumerate(pairwise(lines)):
         if before.is_row and line.is_row and before.block == line.block:
             parts.append(f"{last}\n")
             last = line.text
-        elif _goes_on(lines, number, usual):
+        elif _goes_on(lines, number, usual) and not _hangs(first, before, line):
             done, space, word = last.rpartition(" ")
             parts.append(done + space)
             last = _joined(word, line.text, compounds)
         else:
             parts.append(f"{last}\n\n")
-            last = line.text
+            last, first = line.text, line
     return "".join([*parts, last])
+
+
+def _hangs(first: Line, line: Line, following: Line) -> bool:
+    """Return whether a line begins a paragraph as the one before began, of which all other lines are indented."""
+    indent = _INDENTED * line.size
+    return abs(first.left - following.left) < indent < line.left - following.left and line.block == following.block
 
 
 def _usual_distances(lines: Sequence[Line]) -> dict[int, float]:

@@ -19,6 +19,7 @@ _RAISED, _LOWERED = (0.12, 0.8), (-0.65, -0.05)  # of the size of letters, from 
 _BESIDE = (-0.35, 0.4)  # of the size of letters, between raised ones and those before
 _WORDS = 0.12  # of the size of letters, between words
 _CELLS = 0.9  # of the size of letters, between columns
+_OVERLAP = 0.9  # of the size of letters, between lines of different columns
 _APART = 2.6  # times the size of letters, between the rows of a table
 _GUTTER = 2  # rows at least that stand on both sides
 _PROSE, _FULL, _OF_LINES = 3, 0.7, 0.5  # words of a line; of the width of its column; of the lines of prose
@@ -147,6 +148,7 @@ def _blocks(rows: list[_Row]) -> Iterator[tuple[list[_Row], bool]]:
             at += 1
             continue
         first, last, gutter = found
+        above = first
         left = [[part for part in row if part.left < gutter] for row in rows[first:last]]
         right = [[part for part in row if part.left >= gutter] for row in rows[first:last]]
         are_columns = _are_columns(left, right)
@@ -162,7 +164,7 @@ def _blocks(rows: list[_Row]) -> Iterator[tuple[list[_Row], bool]]:
             yield from _blocks(list(filter(None, left)))
             yield from _blocks(list(filter(None, right)))
         else:
-            yield rows[first:last], True
+            yield rows[first:last], bool(_drawn_rows(rows[first:last])) or not _is_prose(right[first - above :])
         done = at = last
     if done < len(rows):
         yield rows[done:], False
@@ -194,7 +196,7 @@ def _gaps(rows: Sequence[_Row]) -> list[tuple[float, float]]:
     """Return the gaps in the first of two rows, and the one between it and the next if they stand side by side."""
     gaps = [(one.right, other.left) for one, other in pairwise(rows[0])]
     ends = sorted((row[0].left, row[-1].right) for row in rows)
-    beside = len(ends) > 1 and ends[0][1] < ends[1][0]
+    beside = len(ends) > 1 and ends[0][1] < ends[1][0] and _overlap(rows[0], rows[1])
     return [*gaps, (ends[0][1], ends[1][0])] if beside else gaps
 
 
@@ -211,6 +213,12 @@ def _narrowed(row: _Row, free: tuple[float, float]) -> tuple[float, float] | Non
     return (left, right) if right - left > _CELLS * 0.8 * size else None
 
 
+def _overlap(row: _Row, below: _Row) -> bool:
+    """Return whether rows are nearer to each other than two lines of a column, or a term and what is said of it."""
+    word = row[0].words[0]
+    return word.base - below[0].words[0].base < _OVERLAP * word.size
+
+
 def _are_apart(row: _Row, below: _Row) -> bool:
     word = row[0].words[0]
     return word.base - below[0].words[0].base > _APART * word.size
@@ -220,7 +228,14 @@ def _are_columns(left: Sequence[_Row], right: Sequence[_Row]) -> bool:
     """Return whether the two sides of a gutter, row by row, are columns and not a table."""
     both = sum(bool(one and other) for one, other in zip(left, right, strict=True))
     fewer = min(sum(map(bool, left)), sum(map(bool, right)))
-    aligned = both >= _ALIGNED * fewer
+    rows = zip(left, right, strict=True)
+    aside = sum(
+        bool(one[0]) != bool(other[0])
+        and bool(one[0]) == bool(other[1])
+        and _overlap(one[0] or one[1], other[0] or other[1])
+        for one, other in pairwise(rows)
+    )
+    aligned = both >= _ALIGNED * fewer or not aside
     drawn = sorted((part.drawn, side) for side, rows in enumerate((left, right)) for row in rows for part in row)
     turns = sum(one[1] != other[1] for one, other in pairwise(drawn))
     prose = _is_prose(left) and _is_prose(right)
