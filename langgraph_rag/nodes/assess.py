@@ -33,6 +33,7 @@ class AssessInput(TypedDict):
     so_far: str
     thought: str
     missing: list[str]
+    demands: list[Demand]
     asked: list[str]
     read: list[str]
     evidence: list[Evidence]
@@ -57,7 +58,8 @@ class Assess:
     - What is missing is looked up, unless it was already. If the answer does not stand there, passages for question and
       answer together are looked up; if there is neither an answer nor a gap, the names of the question that no passage
       read so far has.
-    - If nothing is left to look up, or the effort or the budget allows no more, the question ends.
+    - If nothing is left to look up, if a look-up led to no new sentence, or if the effort or the budget allows no more,
+      the question ends.
     """
 
     kb: Retriever
@@ -69,12 +71,11 @@ class Assess:
         settings, step = context(self.defaults), state["step"]
         supported, _ = await in_thread(support_of, state["question"], state["answer"], records, step)
         verdict = await in_thread(_verdict, state, settings, records, supported)
-        cited = sum(entry["step"] == step for entry in state["evidence"])
         told = "no answer" if is_refusal(state["answer"]) else f"answer supported: {supported}"
         gaps = counted(len(verdict.look_ups), "gap")
-        why = f"{counted(cited, 'sentence')} cited, {told}, {gaps} open: {verdict.why}"
+        why = f"{counted(_cited(state), 'sentence')} cited, {told}, {gaps} open: {verdict.why}"
         emit("assess", step=step, way=verdict.way, look_ups=verdict.look_ups, supported=supported, why=why)
-        query = "; ".join(state["asked"][-MOST_LOOK_UPS:]) if step > 1 else state["question"]
+        query = "; ".join(query for demand in state["demands"] for query in demand["queries"]) or state["question"]
         following = "; ".join(verdict.look_ups)
         traced = trace_step(step, query, state["thought"], next_question=following)
         common = {
@@ -86,7 +87,7 @@ class Assess:
         }
         if verdict.way != "look_up":
             return common
-        demands = [Demand(entity="", queries=[query]) for query in verdict.look_ups]
+        demands = [Demand(entity="", queries=[text]) for text in verdict.look_ups]
         return {**common, "step": step + 1, "demands": demands, "asked": [*state["asked"], *verdict.look_ups]}
 
 
@@ -99,7 +100,14 @@ def _verdict(state: AssessInput, settings: Settings, records: Sequence[Record], 
         return Verdict("conclude", look_ups, f"no more with effort {settings.effort} and this budget")
     if step < min(ROUNDS[settings.effort], settings.max_steps):
         return Verdict("look_up", look_ups, "looked up")
+    if step > 1 and not _cited(state):
+        return Verdict("conclude", look_ups, "the last look-ups led no further")
     return Verdict("hand_over", look_ups, "handed over")
+
+
+def _cited(state: AssessInput) -> int:
+    """Return the number of sentences that the last reading added to the evidence."""
+    return sum(entry["step"] == state["step"] for entry in state["evidence"])
 
 
 def _look_ups(state: AssessInput, records: Sequence[Record], supported: Supported) -> list[str]:

@@ -146,7 +146,7 @@ class Stuck(Story):
         self.readings.append(values)
         if len(self.readings) == 1:
             return reading(sentences=[number_of(values, "Vint was born in Pellworth.")], missing=["Pellworth country"])
-        return reading(missing=["Norland capital", "Pellworth country"])
+        return reading(sentences=[1], missing=["Norland capital", "Pellworth country"])
 
 
 def test_another_method_goes_on_from_what_is_known(kb: KnowledgeBase) -> None:
@@ -160,12 +160,23 @@ def test_another_method_goes_on_from_what_is_known(kb: KnowledgeBase) -> None:
     result = ask(story, kb)
 
     assert [(entry["entity"], entry["fragments"]) for entry in shown[0]["outline"]] == [
-        ("Orla Vint", ["Vint was born in Pellworth."])
+        ("Orla Vint", ["Vint was born in Pellworth."]),
+        ("Pellworth", ["Pellworth is a harbour town in Norland."]),
     ]
     assert shown[0]["vain"] == ["Pellworth country"]
     assert (result["answer"], result["effort"], result["usage"]["calls"]) == ("Norland", "high", 3)
     assert [step["step"] for step in result["trace"]] == [1, 2, 3]
     assert result["evidence"][0]["sentence"] == "Vint was born in Pellworth."
+
+
+def test_look_ups_that_led_no_further_are_the_end(kb: KnowledgeBase) -> None:
+    readings = iter([reading(sentences=[1], missing=["Norland"]), reading(missing=["Norland capital"])])
+    graph: Any = create_adaptive(ScriptedModel.of(lambda *_: next(readings)), kb).compile()
+
+    result = graph.invoke(QUESTION, context=TOP)
+
+    assert (result["answer"], result["effort"], result["usage"]["calls"]) == ("unanswerable", "medium", 2)
+    assert result["trace"][-1]["decision"].endswith("1 gap open: the last look-ups led no further")
 
 
 def test_any_method_may_go_on(kb: KnowledgeBase) -> None:
