@@ -48,7 +48,7 @@ class Context:
     """Passages nearest to the augmented query; each weighs as much as it is similar to it (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000
     """Most tokens of passages read for evidence in one call; more take several calls (MGranRAG; estimated tokens)."""
-    effort: Effort = "high"
+    effort: Effort = "medium"
     """How far a question may go (adaptive): read once, look up what is missing and read again, or any method too."""
     search: Search = DEFAULT_SEARCH
     """How passages are found: by meaning, by words, by both fused, or by both and a walk over the triple graph."""

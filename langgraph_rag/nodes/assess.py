@@ -58,8 +58,7 @@ class Assess:
     - What is missing is looked up, unless it was already. If the answer does not stand there, passages for question and
       answer together are looked up; if there is neither an answer nor a gap, the names of the question that no passage
       read so far has.
-    - If nothing is left to look up, if a look-up led to no new sentence, or if the effort or the budget allows no more,
-      the question ends.
+    - If nothing is left to look up, or the effort or the budget allows no more, the question ends.
     """
 
     kb: Retriever
@@ -100,8 +99,6 @@ def _verdict(state: AssessInput, settings: Settings, records: Sequence[Record], 
         return Verdict("conclude", look_ups, f"no more with effort {settings.effort} and this budget")
     if step < min(ROUNDS[settings.effort], settings.max_steps):
         return Verdict("look_up", look_ups, "looked up")
-    if step > 1 and not _cited(state):
-        return Verdict("conclude", look_ups, "the last look-ups led no further")
     return Verdict("hand_over", look_ups, "handed over")
 
 

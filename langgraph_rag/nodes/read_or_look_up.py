@@ -91,14 +91,14 @@ class ReadOrLookUp:
             answer=reply.answer,
             sufficient=not is_refusal(reply.answer),
         )
-        rankings = [state["retrieved"], *(reciprocal_ranks(each["passages"]) for each in state["found"])]
+        looked_up = [reciprocal_ranks(["", *each["passages"]])[1:] for each in state["found"]]  # after the search's own
         return {
             **({"answer": reply.answer} if reply.answer else {}),  # otherwise an earlier answer remains
             "thought": reply.thought,
             "missing": missing,
             "evidence": [*known, *found],
             "read": [*state["read"], *ids_of(shown)],
-            "ranked": best_of([state["ranked"], *(reciprocal_ranks(ids_of(ranking)) for ranking in rankings)]),
+            "ranked": best_of([state["ranked"], reciprocal_ranks(ids_of(state["retrieved"])), *looked_up]),
         }
 
 

@@ -9,6 +9,8 @@ from langgraph_rag.offline.pages import Line, Pages
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.refusals import UNANSWERABLE
 
+_SURE = 5.0  # score of an answer for which nothing more is looked up: three of four are correct
+
 
 def answer_or_look_up(values: Values) -> dict[str, Any]:
     """Return the answer, or as long as there are open questions, these; and the sentences that help with either."""
@@ -20,7 +22,7 @@ def answer_or_look_up(values: Values) -> dict[str, Any]:
         for place, sentence in enumerate(text["sentences"])
     }
     read, pages = Pages(numbered), Pages([*known, *numbered])
-    conclusion = conclude(question, pages, least=LEAST["triples"])
+    conclusion = conclude(question, pages, least=_SURE)
     useful = [] if conclusion else read.stating(integrate(question, read.facts, Pages(known).facts, asked).facts)
     missing = [] if conclusion or values["last"] else open_questions(question, pages, asked)
     conclusion = conclusion or conclude(question, pages, least=LEAST["passages"])

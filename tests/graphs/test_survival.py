@@ -37,7 +37,7 @@ QUESTIONS = (
 )
 LIMITS = {
     "Who directed The Salt Road?": Context(max_model_calls=1),
-    "scripted": Context(top_k=4),  # some documents are left to look up
+    "scripted": Context(top_k=4, effort="high"),  # some documents are left to look up
 }
 PLAN = [
     {"question": "Who directed The Salt Road?"},
