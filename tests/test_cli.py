@@ -1028,7 +1028,7 @@ def test_the_embedder_is_loaded_before_the_clock_of_the_first_question_starts(
 
     run(command, *([QUESTION] if command == "ask" else of_eval), "--kb", folder)
 
-    assert steps[:2] == ["embed_documents", "arank"]
+    assert steps[:2] == ["arank", "embed_documents"]
 
 
 def test_a_stopped_question_goes_on_from_its_checkpoints(
@@ -1201,7 +1201,7 @@ def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(
     run(*common)
     run("delete", "--kb", folder, "--id", "vint")
 
-    monkeypatch.setattr("langgraph_rag.cli.evaluating.warm_up", lambda *_: pytest.fail("loaded for nothing"))
+    monkeypatch.setattr(KnowledgeBase, "warm_up", lambda *_, **__: pytest.fail("loaded for nothing"))
     said = refuse(monkeypatch, capsys, *common)
 
     assert "question/s]" not in said, "no progress of what does not begin"
@@ -1212,11 +1212,11 @@ def test_eval_refuses_outcomes_of_another_state_of_the_knowledge_base(
 def test_eval_tells_of_a_knowledge_base_that_changes_meanwhile(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def changing(base: KnowledgeBase, _: Context) -> None:
+    def changing(*_: Any, **__: Any) -> None:
         with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as other:
             other.delete(["vint"])
 
-    monkeypatch.setattr("langgraph_rag.cli.evaluating.warm_up", changing)
+    monkeypatch.setattr(KnowledgeBase, "warm_up", changing)
     said = refuse(
         monkeypatch, capsys, "eval", "--kb", folder, "--questions", one_question(tmp_path), "--out", tmp_path / "out"
     )

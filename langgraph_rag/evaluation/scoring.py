@@ -44,12 +44,12 @@ def unanswered(question: Question) -> Outcome:
         acc=None,
         recall=None,
         all_at_5=None,
-        supported=None,
         granularity=None,
         steps=None,
         usage=None,
         wall_seconds=0.0,
         error=None,
+        supported=None,
     )
 
 
