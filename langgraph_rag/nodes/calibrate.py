@@ -11,6 +11,7 @@ from langgraph_rag.context import context
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.search import search
 from langgraph_rag.nodes.weigh import Weights, personalization
 from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
@@ -42,7 +43,7 @@ class Calibrate:
 
     async def __call__(self, state: CalibrateInput) -> dict[str, Any]:
         """Return the ranking, the best passages to read next, and how many of them are new."""
-        similar = await self.kb.arank(state["query"], context().similar_k, by="dense")
+        similar = await search(self.kb, state["query"], context().similar_k, "dense")
         graph = await self.kb.ahierarchy()
         grown, ranking = await in_thread(self._rank, graph, state, similar)
         best = ranking[: context().top_k]

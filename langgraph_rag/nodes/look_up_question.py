@@ -6,6 +6,7 @@ from typing import Any
 from langgraph_rag.context import context
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.receive_question import QuestionInput
+from langgraph_rag.nodes.search import search
 from langgraph_rag.records import LISTED
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
@@ -19,6 +20,6 @@ class LookUpQuestion:
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
         """Return the passages as the first retrieval."""
         settings = context()
-        found = await self.kb.arank(state["question"], max(settings.top_k, LISTED), by=settings.search)
+        found = await search(self.kb, state["question"], max(settings.top_k, LISTED), settings.search)
         emit("look_up_question", passages=found)
         return {"first_retrieval": found}

@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.search import search
 from langgraph_rag.records import LISTED, ScoredPassage, ids_of
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
@@ -33,7 +34,7 @@ class Retrieve:
     async def __call__(self, state: RetrieveInput) -> dict[str, Any]:
         """Return the passages, best first, and the number of their step."""
         settings, step = context(), state["step"] + 1
-        found = await self.kb.arank(state["query"], max(settings.top_k, LISTED), by=settings.search)
+        found = await search(self.kb, state["query"], max(settings.top_k, LISTED), settings.search)
         best = found[: settings.top_k]
         titles = [record["title"] for record in await self.kb.apassages(ids_of(best))]
         emit(self.node, step=step, query=state["query"], passages=best, titles=titles)

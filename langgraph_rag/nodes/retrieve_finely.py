@@ -10,6 +10,7 @@ from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.context import Settings, context
 from langgraph_rag.nodes.for_each_question import ForEachQuestion
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.search import search
 from langgraph_rag.prompts.par_rag import Standing
 from langgraph_rag.records import Evidence, Record, Triple, evidence_at, ids_of, new_evidence, place_of
 from langgraph_rag.refusals import is_refusal
@@ -51,7 +52,7 @@ class RetrieveFinely(ForEachQuestion):
         named = spot_names(answer) and not is_refusal(answer)
         by_meaning, by_graph = await gather(
             [
-                self.kb.arank(answer if named else both, settings.top_k, by=settings.search),
+                search(self.kb, answer if named else both, settings.top_k, settings.search),
                 self.kb.anear_entities([question, answer], settings.top_k),
             ]
         )

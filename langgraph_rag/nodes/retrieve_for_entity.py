@@ -11,6 +11,7 @@ from langgraph_rag.context import context
 from langgraph_rag.models.streaming import kept_internal
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.search import search
 from langgraph_rag.records import LISTED, ScoredPassage, ids_of, reciprocal_ranks
 from langgraph_rag.tools.fusion import fuse
 from langgraph_rag.tools.reranker import rerank
@@ -53,7 +54,7 @@ class RetrieveForEntity:
     async def __call__(self, demand: EntityDemand) -> dict[str, Any]:
         """Return the passages, to be joined with those of the other entities."""
         settings, queries = context(), demand["queries"]
-        lists = await gather(self.kb.arank(query, settings.recall_k, by=settings.search) for query in queries)
+        lists = await gather(search(self.kb, query, settings.recall_k, settings.search) for query in queries)
         recalled = fuse(lists)
         records = await self.kb.apassages(ids_of(recalled))
         most = settings.top_k
