@@ -74,10 +74,23 @@ def _quality_by_tokens(axes: Any, rows: Mapping[str, Summary]) -> None:
         low, high = row["intervals"]["f1"] or (row["f1"], row["f1"])
         error = [[row["f1"] - low], [high - row["f1"]]]
         axes.errorbar(row["tokens"], row["f1"], yerr=error, linestyle="none", capsize=3, **look)
+    if len(best := frontier(rows)) > 1:
+        tokens, f1 = zip(*best, strict=True)
+        axes.step(tokens, f1, where="post", color="0.4", linestyle="--", linewidth=1, label="frontier", zorder=0)
     axes.set(xlabel="tokens per question", ylabel="F1 (%), 95 % interval", title="Quality against cost")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
+
+
+def frontier(rows: Mapping[str, Summary]) -> list[tuple[float, float]]:
+    """Return the tokens and F1 of the methods that none beats with as few tokens, by rising tokens."""
+    told = [(row["tokens"], row["f1"]) for row in rows.values() if row["tokens"] is not None and row["f1"] is not None]
+    best: list[tuple[float, float]] = []
+    for tokens, f1 in sorted(told, key=lambda pair: (pair[0], -pair[1])):
+        if not best or f1 > best[-1][1]:
+            best.append((tokens, f1))
+    return best
 
 
 def _recall_by_depth(axes: Any, rows: Mapping[str, Summary]) -> None:
