@@ -52,7 +52,7 @@ from langgraph_rag.evaluation import (
 from langgraph_rag.evaluation.metrics import all_at, contains, exact_match, f1, normalise_answer, recall_at
 from langgraph_rag.evaluation.origin import beginning, this_version
 from langgraph_rag.evaluation.outcomes import begun_with
-from langgraph_rag.evaluation.pictures import draw_comparison
+from langgraph_rag.evaluation.pictures import draw_comparison, frontier
 from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
@@ -1267,6 +1267,14 @@ async def test_judgements_of_another_judge_or_of_other_answers_are_not_taken_ove
     assert [one["correct"] for one in await judge(corrected, outcomes, tmp_path, name="strict")] == [True, True, False]
 
 
+def test_the_frontier_has_the_methods_that_none_beats_with_as_few_tokens() -> None:
+    told = {"a": (10, 50), "b": (20, 40), "c": (20, 60), "d": (30, 60), "e": (40, 70), "f": (5, None)}
+    rows: Any = {name: {**summarise([]), "tokens": tokens, "f1": f1} for name, (tokens, f1) in told.items()}
+
+    assert frontier(rows) == [(10, 50), (20, 60), (40, 70)]
+    assert frontier({}) == []
+
+
 @pytest.mark.parametrize("methods", [1, 7, 40])
 def test_pictures_tell_methods_apart_and_name_them_beside_what_is_drawn(
     methods: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -1470,3 +1478,17 @@ def test_a_report_shows_how_methods_differ(tmp_path: Path) -> None:
     assert text.endswith("| b\\|c | a | -50.0 (-100.0 to +0.0) | 2 | – | 0 |\n")
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert "compared" not in report["a"] and report["b|c"]["compared"] == comparisons["b|c"]
+
+
+async def test_the_effort_that_a_method_took_and_whether_answers_are_supported_are_reported(tmp_path: Path) -> None:
+    class Efforts(FakeGraph):
+        async def ainvoke(self, input: Any, *, context: Any = None) -> dict[str, Any]:
+            found = reply("Norrland", effort="low" if "Kell" in input["question"] else "high", supported="yes")
+            return found | ({"supported": "partly"} if "old" in input["question"] else {})
+
+    summary = summarise(await evaluate(Efforts(), QUESTIONS, tmp_path))
+
+    assert summary["efforts"] == {"high": 66.7, "low": 33.3}
+    assert summary["supported"] == 66.7
+    assert "high 66.7%, low 33.3%" in markdown_table({"adaptive": summary})
+    assert "Effort" not in markdown_table({"other": summarise([])})

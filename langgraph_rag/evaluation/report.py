@@ -40,6 +40,7 @@ _WHERE_ANY: Mapping[str, Callable[[Summary], object]] = {
     "acc†": _was_judged,
     "judge failures": _was_judged,
     "supported": lambda row: row.get("supported") is not None,
+    "effort": lambda row: row.get("efforts"),
     "r@k over": lambda row: 0 < row["recall_questions"] < row["questions"] - row["failures"],
     "tokens estimated": lambda row: row["estimated_tokens"],
 }
@@ -132,7 +133,7 @@ def _differing(compared: Mapping[str, Comparison], named: Callable[[str], str]) 
 
 
 def _typed(types: Mapping[str, Mapping[str, Summary]]) -> list[list[str]]:
-    columns = ("Questions", "EM", "F1", "R@5", "All@5", "Supported", "Calls", "Tokens in", "Tokens out")
+    columns = ("Questions", "EM", "F1", "R@5", "All@5", "Supported", "Calls", "Tokens in", "Tokens out", "Effort")
     return [["Method", "Type", *columns]] + [
         [_in_cell(method), _in_cell(type_) or "–", *map(_cells(row).__getitem__, columns)]
         for method, of_types in types.items()
@@ -199,7 +200,6 @@ def _cells(summary: Summary) -> dict[str, str]:
     def whole(name: str) -> str:
         return _whole(summary[name], summary["intervals"][name])  # type: ignore[literal-required]
 
-    shares = summary["granularities"]
     return {
         "Questions": str(summary["questions"]),
         "Failures": shown("failures"),
@@ -219,9 +219,14 @@ def _cells(summary: Summary) -> dict[str, str]:
         "Tokens out": whole("output_tokens"),
         "Steps": shown("steps"),
         "Seconds": f"{shown('mean_seconds')}, {_shown(summary['median_seconds'])}",
-        "Answered from": ", ".join(f"{name} {share}%" for name, share in shares.items()) or "–",
+        "Answered from": _listed(summary["granularities"]),
+        "Effort": _listed(summary.get("efforts", {})),
         "Tokens estimated": whole("estimated_tokens"),
     }
+
+
+def _listed(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {share}%" for name, share in shares.items()) or "–"
 
 
 def _shown(value: float | None, interval: Sequence[float] | None = None) -> str:

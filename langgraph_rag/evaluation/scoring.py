@@ -23,6 +23,7 @@ class _Reply(TypedDict):
     passages: list[_FoundPassage]
     supported: NotRequired[Supported | None]
     granularity: NotRequired[str | None]
+    effort: NotRequired[str]
     evidence: NotRequired[list[Any]]
     trace: list[Any]
     usage: Usage
@@ -65,6 +66,7 @@ def answered(outcome: Outcome, found: object) -> Outcome:
         "answer": reply["answer"],
         "supported": reply.get("supported"),
         "granularity": reply.get("granularity"),
+        **({"effort": reply["effort"]} if "effort" in reply else {}),
         "steps": len(reply["trace"]),
         "usage": reply["usage"],
         "passages": [passage["id"] for passage in reply["passages"]],

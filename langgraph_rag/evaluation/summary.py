@@ -19,7 +19,8 @@ class Summary(TypedDict):
     """A run in numbers: percentages and means over the answered questions, None if there is nothing to count.
 
     `intervals` holds `[low, high]` of each of them, and of the failures as a number of questions. `granularities` holds
-    the percentage of each granularity. `stopped` counts the answered questions whose search was ended by a budget.
+    the percentage of each granularity, `efforts` that of each effort that `adaptive` took. `stopped` counts the
+    answered questions whose search was ended by a budget.
     `recall_questions` counts the questions of R@k and All@5: those with supporting passages. `acc_judged` is over the
     answers at which the judge did not fail; it is None if the judge failed at all that it was asked. `tokens` are
     input, output and estimated tokens; tokens are estimated if the model did not report them.
@@ -51,6 +52,7 @@ class Summary(TypedDict):
     median_seconds: float | None
     intervals: dict[str, list[float] | None]
     granularities: dict[str, float]
+    efforts: NotRequired[dict[str, float]]
 
 
 def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ()) -> Summary:
@@ -66,6 +68,7 @@ def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ())
     answered = [outcome for outcome in outcomes if outcome["error"] is None]
     shares, means = _shares(answered, judgements), _means(answered)
     failed = [float(outcome["error"] is not None) for outcome in outcomes]
+    efforts = Counter(outcome["effort"] for outcome in answered if "effort" in outcome)
     granularities = Counter(outcome["granularity"] for outcome in answered if outcome["granularity"])
     figures = {
         "questions": len(outcomes),
@@ -81,9 +84,14 @@ def summarise(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ())
             **{name: interval(values, 100, 1) for name, values in shares.items()},
             **{name: interval(values, 1, 2) for name, values in means.items()},
         },
-        "granularities": {name: round(100 * n / len(answered), 1) for name, n in granularities.most_common()},
+        "granularities": _in_percent(granularities, len(answered)),
+        **({"efforts": _in_percent(efforts, len(answered))} if efforts else {}),
     }
     return cast(Summary, figures)
+
+
+def _in_percent(counted: Counter[str], whole: int) -> dict[str, float]:
+    return {name: round(100 * n / whole, 1) for name, n in counted.most_common()}
 
 
 def by_type(outcomes: Sequence[Outcome], judgements: Sequence[Judgement] = ()) -> dict[str, Summary]:
