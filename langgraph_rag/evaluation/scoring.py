@@ -61,18 +61,20 @@ def answered(outcome: Outcome, found: object) -> Outcome:
         ValueError: when a field of the result is missing or has another type.
     """
     reply = _READER.validate_python(found)
-    return {
+    told: Outcome = {
         **outcome,
         "answer": reply["answer"],
         "supported": reply.get("supported"),
         "granularity": reply.get("granularity"),
-        **({"effort": reply["effort"]} if "effort" in reply else {}),
         "steps": len(reply["trace"]),
         "usage": reply["usage"],
         "passages": [passage["id"] for passage in reply["passages"]],
         "evidence": reply.get("evidence", []),
         "trace": reply["trace"],
     }
+    if "effort" in reply:
+        told["effort"] = reply["effort"]
+    return told
 
 
 def scored(outcome: Outcome, question: Question) -> Outcome:
