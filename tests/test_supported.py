@@ -15,6 +15,7 @@ SHOWN = [
     passage("Orla Vint", "Orla Vint (3 May 1931 – 9 June 1990) was a Norwegian director.", "She died in Émond."),
     passage("Grey Water", "Grey Water is a 1975 film directed by Jon Rask.", "It cost 4,600 pounds."),
     passage("Jon Rask", "Jon Rask (born 12 May 1940) is a Danish director.", "He has two daughters."),
+    passage("Ida Moss", "Ida Moss was a singer.", "Born in Ostby, the daughter of a cooper, she sang in Kell."),
     passage("Pellworth", "Pellworth is a town in Kell.", "Its harbour was closed in 1811."),
 ]
 DIED = "Where did the director of The Salt Road die?"
@@ -45,6 +46,7 @@ def supported(question: str, answer: str, shown: list[Record] = SHOWN) -> Suppor
         (SAME, "yes"),
         (SAME, "Yes, both were directors."),
         ("Is Pellworth a town in Kell?", "yes"),
+        ("In which town was Ida Moss born?", "Ostby"),  # "Ostby, the daughter of" is about her
         ("Hvor ligger Pellworth?", "Kell"),
     ],
 )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from langgraph_rag.normal_forms import apart
 from langgraph_rag.offline.compare import compare, judge, look_up
 from langgraph_rag.offline.confirm import confirm
-from langgraph_rag.offline.pages import Line, Pages, key_of
+from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.question import PERSONS, PLACES, Question, analyse
 from langgraph_rag.offline.reading import weight_of, weights
 from langgraph_rag.offline.words import (
@@ -197,7 +197,8 @@ def _is_of_kind(text: str, question: Question, answer: str, pages: Pages) -> boo
         return _COUNTED.search(answer) is not None
     if question.wants not in {"person", "place", "nationality"}:
         return True
-    kinds = pages.kinds.get(key_of(answer), set())
+    own = (line for line in pages.lines if line.opens and key_of(line.topic) == key_of(answer))
+    kinds = {kind for line in own if (defined := DEFINED.search(line.text)) for kind in stems(defined[1])}
     wanted, others = (PERSONS, PLACES) if question.wants == "person" else (PLACES, PERSONS)
     alone = DATE.fullmatch(answer) or NUMBER.fullmatch(answer)
     return not alone and (kinds.isdisjoint(others) or not kinds.isdisjoint(wanted))
