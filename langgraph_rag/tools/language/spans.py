@@ -37,9 +37,9 @@ _OF_PROGRAMS = re.compile(
     r"|\b[^\W\d]\w*_\w+(?:\(\))?|\b[a-z]+[A-Z]\w*(?:\(\))?|\b[A-Za-z]\w+\(\)"
     r"|(?<![\w/.])(?:~|\.{1,2})?(?:/[\w.-]+)+/?(?![\w/])"
 )
-_UPPER_WORD = r"[^\W\d_a-z][\w'’-]*"
+_UPPER_WORD = r"(?<![\w'’-])[^\W\d_a-z][\w'’-]{0,30}"
 _PAIRED = re.compile(  # names that "and" does not part
-    rf"\b{_UPPER_WORD}(?:,? {_UPPER_WORD}){{0,3}} (?:and|&) (?:Associates|Sons|Brothers|Company|Partners|Daughters)\b"
+    rf"{_UPPER_WORD}(?:,? {_UPPER_WORD}){{0,3}} (?:and|&) (?:Associates|Sons|Brothers|Company|Partners|Daughters)\b"
     r"|\b(?:Trinidad and Tobago|Bosnia and Herzegovina|Antigua and Barbuda|(?:Saint|St\.?) Kitts and Nevis"
     r"|(?:Saint|St\.?) Vincent and the Grenadines|São Tomé and Príncipe|Rock and Roll Hall of Fame)\b"
 )
