@@ -57,7 +57,7 @@ class Splitting:
         ValueError: when the size is no whole number of at least 16, or the overlap none from 0 to half the size.
     """
 
-    size: int = 200
+    size: int = 240
     overlap: int = 0
 
     def __post_init__(self) -> None:
