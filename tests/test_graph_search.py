@@ -1,6 +1,7 @@
 """Graph search: facts lead to passages that share no word with the question."""
 
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -284,3 +285,20 @@ def test_each_entity_of_a_query_leads_on_by_its_own_facts() -> None:
     ranking = walk_from(graph, ["harl mill", "kell mill"], 1.0, facts, found, 6)
 
     assert "renk" in [passage["id"] for passage in ranking]
+
+
+def test_a_passage_to_which_no_name_of_the_query_leads_comes_after_those_with_one(tmp_path: Path) -> None:
+    documents = [
+        {"id": "film", "title": "Grey Water", "text": "Grey Water is a film that was directed by Jon Rask."},
+        {"id": "director", "title": "Jon Rask", "text": "Rask came from Ost, and was a cooper before."},
+        *(
+            {"id": f"other-{n}", "title": f"Born in {n}", "text": f"The director of film {n} was born where he died."}
+            for n in range(6)
+        ),
+    ]
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        kb.add(documents, progress=False)
+        found = kb.search("Where was the director of Grey Water born?", k=3)
+
+    assert {passage["id"] for passage in found[:2]} == {"film", "director"}
+    assert [passage["score"] for passage in found] == sorted((one["score"] for one in found), reverse=True)

@@ -12,13 +12,12 @@ from langgraph_rag.context import Settings, context
 from langgraph_rag.llm import ask
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.normal_forms import stands_in, words_of
+from langgraph_rag.normal_forms import words_of
 from langgraph_rag.prompts.answering import Answer, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
-from langgraph_rag.records import Candidate, Record, ScoredPassage, ids_of, titled_text
+from langgraph_rag.records import Candidate, Record, ScoredPassage, ids_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.language.spans import spot_names
-from langgraph_rag.tools.language.topics import topic_of
+from langgraph_rag.tools.retrieve.leads import led_first
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _AHEAD = 3  # times as many passages as are read, from which they are chosen
@@ -58,27 +57,13 @@ def as_given(question: str, passages: Sequence[Record]) -> Sequence[Record]:
 def worth_reading(question: str, passages: Sequence[Record]) -> list[Record]:
     """Return passages without near-duplicates and pages that only list what a name may mean, in a better order.
 
-    Those that have no name of the question come last, unless one that has, or that such a one leads to, leads to them:
-    it mentions what they are about, or is of the same document.
+    Those to which no name of the question leads come last.
     """
     kept = list[Record]()
     for passage in passages:
         if not _LISTS.search(passage["text"][:_OPENING]) and not any(_alike(passage, other) for other in kept):
             kept.append(passage)
-    names = [set(words_of(name.text)) for name in spot_names(question)]
-    said = [set(words_of(titled_text(passage))) for passage in kept]
-    near = {place for place, words in enumerate(said) if not names or any(name <= words for name in names)}
-    added = near
-    while added:
-        before = [kept[place] for place in added]
-        added = {place for place, passage in enumerate(kept) if place not in near and _is_led_to(passage, before)}
-        near = near | added
-    return [kept[place] for place in sorted(range(len(kept)), key=lambda place: place not in near)]
-
-
-def _is_led_to(passage: Record, others: Sequence[Record]) -> bool:
-    document, topic = passage.get("document"), topic_of(passage["title"])
-    return any((document and document == other.get("document")) or stands_in(topic, other["text"]) for other in others)
+    return led_first(question, kept)
 
 
 def _alike(one: Record, other: Record) -> bool:

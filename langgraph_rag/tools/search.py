@@ -14,12 +14,14 @@ from langgraph_rag.tools.batcher import Batcher, RequestQueue
 from langgraph_rag.tools.fusion import DEPTH, blend, covering
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
 from langgraph_rag.tools.knowledge_graphs.graph_search import READ, walk_from
+from langgraph_rag.tools.retrieve.leads import led_first
 from langgraph_rag.tools.similarity import Rank, Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
 from langgraph_rag.tools.storage.visibility import Visible
 from langgraph_rag.tools.storage.word_index import parts_of
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
+_LED = 20  # first passages among which those come last that no name of the query leads to
 _SURE = 0.5  # share of a passage in what the words of a query tell, from which on it is the right one for words
 
 
@@ -113,10 +115,16 @@ class Searcher:
                 graphs, begun, names, shares, stated, cosines, strict=True
             )
         ]
-        return [
-            covering(ranking, *self._records.told(one.query, ids_of(ranking[:DEPTH]), one.visible), one.k)
-            for (one, _), ranking in zip(begun, rankings, strict=True)
-        ]
+        return [self._covering(one, ranking) for (one, _), ranking in zip(begun, rankings, strict=True)]
+
+    def _covering(self, request: _Request, ranking: Sequence[ScoredPassage]) -> list[ScoredPassage]:
+        """Return the best passages that together tell the query, of the first those last to which no name leads."""
+        told = self._records.told(request.query, ids_of(ranking[:DEPTH]), request.visible)
+        best = covering(ranking, *told, max(request.k, _LED))
+        led = led_first(request.query, self._records.passages(ids_of(best[:_LED])))
+        ids = dict.fromkeys([*ids_of(led), *ids_of(best)])  # one that was just deleted is no record
+        scored = zip(ids, best, strict=True)
+        return [ScoredPassage(id=id_, score=one["score"]) for id_, one in scored][: request.k]
 
     def _share_of_walk(self, request: _Request, names: Iterable[str], found: Sequence[ScoredPassage]) -> float:
         """Return how much a walk counts: as the query tells known names, and as its first passage leaves it open."""
