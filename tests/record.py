@@ -28,6 +28,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.reading.files import read_documents
 
 QUESTIONS = {
+    "adaptive": "q01,q05,q10",
     "cirag": "q01,q05,q07",
     "kirag": "q01,q04,q10",
     "dualrag": "q01,q05,q07",
