@@ -92,3 +92,19 @@ def test_a_text_that_is_nothing_but_a_list_stays(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("\n".join(DOTTED))
 
     assert len(read_documents([tmp_path])) == 1
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [f"- Article: Osprey {n}; Motor: {n} kW; Price: {n},{n}80" for n in range(1, 10)],
+        [f"- {town}, {number}" for town, number in zip("ABCDEFGHIJ", range(1_120, 1_130), strict=True)],
+        [
+            f"{dish} ........ {price}"
+            for dish, price in zip("Apple Bread Cake Date Egg Fig".split(), range(9, 15), strict=True)
+        ],
+        [f"- Hall {n}: {n}.5 m, 1,{n}5" for n in range(1, 10)],
+    ],
+)
+def test_tables_and_lists_of_prices_stay(rows: list[str]) -> None:
+    assert without_lists_of_pages(["All prices in euros.", "", *rows]) == ["All prices in euros.", "", *rows]

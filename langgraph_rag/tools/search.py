@@ -13,7 +13,7 @@ from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.batcher import Batcher, RequestQueue
 from langgraph_rag.tools.fusion import DEPTH, blend, covering
 from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
-from langgraph_rag.tools.knowledge_graphs.graph_search import READ, walk_from
+from langgraph_rag.tools.knowledge_graphs.graph_search import KEPT, READ, walk_from
 from langgraph_rag.tools.retrieve.leads import led_first
 from langgraph_rag.tools.similarity import Rank, Similarity
 from langgraph_rag.tools.storage.record_store import RecordStore
@@ -121,7 +121,7 @@ class Searcher:
         """Return the best passages that together tell the query, of the first those last to which no name leads."""
         told = self._records.told(request.query, ids_of(ranking[:DEPTH]), request.visible)
         best = covering(ranking, *told, max(request.k, _LED))
-        led = led_first(request.query, self._records.passages(ids_of(best[:_LED])))
+        led = led_first(request.query, self._records.passages(ids_of(best[:_LED])), KEPT)
         ids = dict.fromkeys([*ids_of(led), *ids_of(best)])  # one that was just deleted is no record
         scored = zip(ids, best, strict=True)
         return [ScoredPassage(id=id_, score=one["score"]) for id_, one in scored][: request.k]

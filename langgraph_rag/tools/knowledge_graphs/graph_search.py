@@ -20,7 +20,7 @@ from langgraph_rag.tools.language.spans import is_generic
 READ = 5  # passages whose facts are used
 _FACTS = 6  # the most similar ones to the query
 _OWN = 3  # of these for each entity in the query, so that no other's facts take its place
-_KEPT = 2  # first passages of meaning and words, of which the walk begins
+KEPT = 2  # first passages of meaning and words, of which the walk begins
 _NAMED = 0.7  # weight of an entity in the query; that of one in a fact is the likeness of the fact
 _WALK = 6.0  # weight of the walk against meaning and words, times its share
 
@@ -49,7 +49,7 @@ def walk_from(
         return list(found[:k])
     scores = {passage["id"]: passage["score"] for passage in found}
     reached = {passage["id"]: sqrt(passage["score"] / near[0]["score"]) for passage in near}
-    reached |= dict.fromkeys(ids_of(found[:_KEPT]), 1.0)
+    reached |= dict.fromkeys(ids_of(found[:KEPT]), 1.0)
     weight = _WALK * share
     ranking = [
         ScoredPassage(id=id_, score=(scores.get(id_, 0.0) + weight * reached.get(id_, 0.0)) / (1 + weight))

@@ -13,9 +13,14 @@ _log = logging.getLogger(__name__)
 
 _PAGES = r"(?:\d{1,4}|[ivxlc]{1,7})(?:\s?[-\u2013]\s?\d{1,4})?"
 _DOTTED = re.compile(
-    rf"(?P<name>.*?\w.*?|\W{{1,3}})[ \t]*(?:[.\u2026\u00b7_][ \t]?){{4,}}[ \t]*(?P<pages>{_PAGES}(?:, ?{_PAGES})*)$"
+    rf"(?P<name>.*?\w.*?|\W{{1,3}})[ \t]*(?:[.\u2026\u00b7_][ \t]?){{4,}}[ \t]*(?P<pages>{_PAGES}(?:, {_PAGES})*)$"
 )
-_LISTED = re.compile(rf"(?P<name>\S.{{0,80}}?)(?:,|[ \t])[ \t]*(?P<pages>{_PAGES}(?:, ?{_PAGES})*)$")
+_LISTED = re.compile(  # 1,760 is one number, and no page 1 and 760
+    rf"(?P<name>\S.{{0,80}}?)(?:(?<!\d),|,(?= )|[ \t])[ \t]*(?P<pages>{_PAGES}(?:, {_PAGES})*)$"
+)
+_CHAPTER = re.compile(
+    r"(?:\d+(?:\.\d+)*|[IVXLC]+|[A-Z])[.)]?\s|(?:chapter|part|appendix|kapitel|teil|anhang)\b", re.IGNORECASE
+)
 _HEAD = re.compile(
     r"(?:(?:table of )?contents|brief contents|list of (?:figures|tables|listings)|inhalt(?:sverzeichnis)?|sommaire"
     r"|table des mati\u00e8res|\u00edndice|indice|(?:[\w&-]+ ){0,3}ind(?:ex|ices)|(?:stichwort|sach|namens)?register"
@@ -81,7 +86,7 @@ def without_lists_of_pages(lines: Sequence[str], most: int | None = None, *, goe
     for run in _runs(
         [line for line in map(_listed, range(len(lines)), lines) if line and (most is None or max(line.pages) <= most)]
     ):
-        if head := _is_list(run, lines, named=goes_on and run[0].number <= _GAP):
+        if head := _is_list(run, lines, named=goes_on and run[0].number <= _GAP, paged=most is not None):
             gone.update(range(head[0], run[-1].number + 1))
     if gone:
         _log.debug("%d lines of contents or an index left out, such as %r", len(gone), lines[min(gone)])
@@ -142,11 +147,14 @@ def _runs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
         yield run
 
 
-def _is_list(run: Sequence[_Line], lines: Sequence[str], *, named: bool) -> list[int]:
+def _is_list(run: Sequence[_Line], lines: Sequence[str], *, named: bool, paged: bool) -> list[int]:
     """Return the number of the first line of a list of pages; none if a run is no such list.
 
-    `named` says that a heading on an earlier page tells that it is one.
+    `named` says that a heading on an earlier page tells that it is one, `paged` that the document has pages. Without
+    pages and a heading, dots may as well lead to prices, unless the names are those of chapters.
     """
+    if len({line.name.partition(":")[0] for line in run}) == 1:
+        return []  # rows of a table, of which each begins with the name of its first column
     above = [number for number in range(max(0, run[0].number - 3), run[0].number) if lines[number].strip()]
     heads = [number for number in above if _HEAD.fullmatch(_ITEM.sub("", lines[number].strip(), count=1))]
     named = named or bool(heads)
@@ -156,7 +164,9 @@ def _is_list(run: Sequence[_Line], lines: Sequence[str], *, named: bool) -> list
     several = sum(len(line.pages) > 1 for line in run)
     dense = len(run) / (run[-1].number - run[0].number + 1) >= 1 / 2
     worded = all(_WORD.search(line.name) or line.dotted for line in run)
-    is_contents = rising >= _IN_ORDER and (dotted and len(run) >= _DOTTED_RUN or named and len(run) >= _NAMED_RUN)
+    chapters = _share([_CHAPTER.match(line.name) is not None for line in run]) >= 1 / 2
+    leads = dotted and (paged or named or chapters)
+    is_contents = rising >= _IN_ORDER and (leads and len(run) >= _DOTTED_RUN or named and len(run) >= _NAMED_RUN)
     is_index = (
         in_order >= _IN_ORDER
         and (named or several >= 2 or dotted and len(run) > 2 * _SORTED_RUN)
