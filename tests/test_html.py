@@ -301,3 +301,24 @@ def test_a_page_that_cannot_be_read_is_an_error(tmp_path: Path, written: bytes, 
 @pytest.mark.parametrize("tags", ["<div>" * 5_000, "<ul><li>" * 2_000, "<![foo[ x ]]>", "<p><b>" * 3_000])
 def test_nothing_is_lost_of_a_page_that_is_nested_too_deeply_or_broken(tags: str) -> None:
     assert "The mill stands." in read_html(f"{tags}The mill stands.").markdown
+
+
+def test_what_stands_above_the_first_heading_and_is_mostly_links_is_left_out(tmp_path: Path) -> None:
+    links = (
+        '<p><a href="a">Modules</a> | <a href="b">Words</a></p><p>Version 2</p><div><a href="c">Mills</a> &gt; </div>'
+    )
+    text = "<div><h1>Wheels</h1><p>A wheel has twelve paddles.</p></div>"
+    author = '<p>By <a href="a">Ada Moss</a>, who has kept the mill for years.</p>'
+
+    assert _texts(tmp_path, f"<body>{links}{text}</body>") == {"Wheels": "A wheel has twelve paddles."}
+    told = tmp_path / "told.html"
+    told.write_text(f"<body>{author}{text}</body>")
+    assert "By Ada Moss, who has kept the mill for years." in [document["text"] for document in read_documents(told)]
+
+
+def test_code_with_ends_of_lines_keeps_them(tmp_path: Path) -> None:
+    code = "<p><code>cp mill /usr/bin <br>chmod 511 mill<br /></code></p><p>Or <code>a<br>b</code>.</p>"
+    text = str(_texts(tmp_path, f"<h1>Run</h1>{code}")["Run"])
+
+    assert "cp mill /usr/bin\nchmod 511 mill" in text
+    assert "a b" in text and "\\" not in text

@@ -108,3 +108,8 @@ def test_a_text_that_is_nothing_but_a_list_stays(tmp_path: Path) -> None:
 )
 def test_tables_and_lists_of_prices_stay(rows: list[str]) -> None:
     assert without_lists_of_pages(["All prices in euros.", "", *rows]) == ["All prices in euros.", "", *rows]
+
+
+def test_links_to_other_languages_are_signs() -> None:
+    assert is_sign("Available Languages: \xa0en\xa0 | \xa0pt-br\xa0 | \xa0tr")
+    assert not is_sign("Languages: English is spoken in the mill, Kellish by its owner.")

@@ -19,10 +19,12 @@ _LINE_NUMBERS = ["lineno", "linenos", "gutter"]
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _BLOCKS = ["p", "div", "section", "blockquote", "figure", "pre", *_HEADINGS]
 _WORD = re.compile(r"\w")
+_SENTENCE = re.compile(r"(?:\w+\s+){3}\w{2,}[.!?](?:\s|$)")
 _NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
 _NAVIGATING = frozenset(
-    "breadcrumb breadcrumbs contents menu menubar nav navbar navfooter navheader navigation navlist pager pagination "
-    "prev related rellinks sidebar sphinxsidebar sitemap tableofcontents toc toctree".split()
+    "bottomlang breadcrumb breadcrumbs contents language languages menu menubar nav navbar navfooter navheader "
+    "navigation navlist pager pagination prev related rellinks sidebar sphinxsidebar sitemap tableofcontents toc "
+    "toctree toplang".split()
 )
 _LEADING = frozenset("contents home index modules next prev previous top up".split())
 _MAIN = "body, main, [role=main], article, h1"  # what holds one is named after the menu beside it
@@ -78,6 +80,21 @@ def flatten_code(page: BeautifulSoup) -> None:
             for end in code.find_all("br"):
                 end.replace_with("\n")
             code.string = code.get_text()
+    for code in page.find_all("code"):
+        if code.find("br") and not code.find_parent("pre"):
+            _set_in_lines(code)
+
+
+def _set_in_lines(code: Tag) -> None:
+    """Make code with ends of lines a block, if it is all of its paragraph."""
+    paragraph = code.parent
+    alone = paragraph is not None and paragraph.name == "p" and _letters(paragraph) == _letters(code)
+    for end in code.find_all("br"):
+        end.replace_with("\n" if alone else " ")
+    if alone:
+        lines = [" ".join(line.split()) for line in code.get_text().split("\n")]
+        code.string = "\n".join(filter(None, lines))
+        code.name = "pre"
 
 
 def take_out(page: BeautifulSoup) -> None:
@@ -97,6 +114,25 @@ def take_out(page: BeautifulSoup) -> None:
         if not part.decomposed and not part.select_one(_MAIN) and _is_mostly_links(part):
             part.decompose()
     _take_out_signs(page)
+    _take_out_head(page)
+
+
+def _take_out_head(page: BeautifulSoup) -> None:
+    """Take out what stands above the first heading of a page, if it is mostly links and has no sentence."""
+    heading = page.find("h1")
+    if not heading or heading.find_parent(["article", "table"]):
+        return
+    above = [
+        part
+        for part in heading.find_all_previous(["p", "div", "ul", "ol", "table", "header", "h2", "h3"])
+        if heading not in part.descendants and not part.find_parent("head")
+    ]
+    outer = [part for part in above if not any(other in above for other in part.parents)]
+    letters, text = sum(map(_letters, outer)), " ".join(part.get_text(" ") for part in outer)
+    linked = sum(_letters(link) for part in outer for link in part.find_all("a"))
+    if letters and linked >= _MOSTLY * letters and not _SENTENCE.search(text):
+        for part in outer:
+            part.decompose()
 
 
 def _take_out_controls(page: BeautifulSoup) -> None:

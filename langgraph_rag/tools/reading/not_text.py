@@ -51,6 +51,7 @@ _ALONE = re.compile(
     r"|skip to (?:the )?(?:main )?(?:content|navigation|search)"
     r"|back to (?:the )?top|jump to (?:navigation|content|search)|show (?:page )?source"
     r"|(?:suggest|propose) (?:an )?edits?|report an? (?:issue|bug)(?: (?:on|with) .{1,30})?|was this page helpful\?"
+    r"|(?:available )?languages:(?:[\s|]+[\w-]{2,12})+"
     r"|(?:table of )?contents|on this page|improve this page|copy link|permalink|expand all|collapse all"
     r"|(?:show|hide)(?: the)? (?:navigation|menu|sidebar))",
     re.IGNORECASE,
