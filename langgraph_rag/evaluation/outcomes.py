@@ -38,10 +38,10 @@ class Outcome(TypedDict):
     wall_seconds: float
     error: str | None
     supported: NotRequired[Supported | None]  # missing in outcomes of earlier versions
-    effort: NotRequired[str]  # how far `adaptive` went
     passages: NotRequired[list[str]]  # this and the next two are missing if the question failed
     evidence: NotRequired[list[Any]]
     trace: NotRequired[list[Any]]
+    effort: NotRequired[str]  # how far `adaptive` went
 
 
 class Configuration(TypedDict):

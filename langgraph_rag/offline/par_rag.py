@@ -84,7 +84,7 @@ def refine(values: Values) -> dict[str, Any]:
         if name and phrase and not found["answer"].startswith(_UNKNOWN):
             following = put_for(phrase, name, following)
         told += [Utterance(speaker="Person", text=found["question"]), Utterance(speaker="Assistant", text=name)]
-    return restate_question({"question": following, "conversation": told})
+    return {"question": restate_question({"question": following, "conversation": told})["question"]}
 
 
 def answer_from_trajectories(values: Values) -> Mapping[str, Any]:
