@@ -421,7 +421,7 @@ def test_a_cache_without_a_model_is_refused(tmp_path: Path) -> None:
     ("option", "said"),
     [
         (["--overlap", "-1"], "overlap must be a whole number of at least 0, got -1"),
-        (["--overlap", "200"], "overlap must be at most half the size (200 tokens), got 200"),
+        (["--overlap", "200"], "overlap must be at most half the size (240 tokens), got 200"),
         (["--size", "15"], "size must be a whole number of at least 16, got 15"),
         (["--size", "40", "--overlap", "21"], "overlap must be at most half the size (40 tokens), got 21"),
     ],
@@ -589,7 +589,7 @@ def test_an_id_with_another_text_is_refused_with_what_to_do_and_replaced_by_an_u
 
 def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_else(noted: Path) -> None:
     with KnowledgeBase.open("notes") as kb:
-        for source in ("docs/paper.pptx", "uploaded.md", "https://docs/page.md", "docs.md", "../docs/far.md"):
+        for source in ("docs/mail.eml", "uploaded.md", "https://docs/page.md", "docs.md", "../docs/far.md"):
             kb.add([{"text": f"This is {source}.", "title": source, "source": source}], progress=False)
     (noted / "docs/tern.md").unlink()
     (noted / "more/heron.txt").unlink()
@@ -602,7 +602,7 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
 
     assert "2 files gone (docs/gull.md, docs/tern.md): 1 passage removed.\n" in updated
     assert titles() == [
-        "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/paper.pptx", "https://docs/page.md",
+        "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/mail.eml", "https://docs/page.md",
         "uploaded.md",
     ]  # fmt: skip
     assert "gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
@@ -957,22 +957,24 @@ def test_what_a_refusal_found_does_not_read_like_its_grounds_and_the_same_is_sho
         "title": "",
         "step": 1,
     }
-    usage = no_usage()
+    rest = {"passages": [], "usage": no_usage(), "supported": "yes"}
 
-    show_answer({"answer": "unanswerable", "evidence": [found], "passages": [], "usage": usage}, {})
-    show_answer({"answer": "isle", "evidence": [found, {**found, "step": 2}], "passages": [], "usage": usage}, {})
+    show_answer({"answer": "unanswerable", "evidence": [found], **rest}, {})
+    show_answer({"answer": "isle", "evidence": [found, {**found, "step": 2}], **rest}, {})
 
     refused, answered = capsys.readouterr().out.split("\nAnswer: ")[1:]
     assert refused.startswith("unanswerable\n  found, but not enough:\n  [1] Kell | is | isle\n      k, step 1: Kell ")
-    assert answered.startswith("isle\n  [1] Kell | is | isle\n      k, step 1: Kell is an isle.\n  0 model calls")
+    assert answered.startswith(
+        "isle\n  [1] Kell | is | isle\n      k, step 1: Kell is an isle.\n  answered; 0 model calls"
+    )
 
 
 def test_tokens_that_a_model_did_not_tell_are_estimated(capsys: pytest.CaptureFixture[str]) -> None:
     usage = Usage({**no_usage(), "calls": 2, "input_tokens": 30, "output_tokens": 10, "estimated_tokens": 25})
 
-    show_answer({"answer": "isle", "evidence": [], "passages": [], "usage": usage}, {})
+    show_answer({"answer": "isle", "evidence": [], "passages": [], "usage": usage, "supported": "yes"}, {})
 
-    assert "  2 model calls, about 65 tokens, " in capsys.readouterr().out
+    assert "  answered; 2 model calls, about 65 tokens, " in capsys.readouterr().out
 
 
 def test_passages_in_json_have_their_titles_and_sources(folder: Path) -> None:
@@ -1419,7 +1421,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected a text", "got 7"],
     ),
     "a line without fields": ({"a.jsonl": "{}"}, "docs", ["a.jsonl, line 1: expected a text in 'text', got no fields"]),
-    "a folder of files without text": ({"a.md": " "}, "docs", [".txt, found none; name a file"]),
+    "a folder of files without text": ({"a.md": " "}, "docs", [".xlsx, found none; name a file"]),
     "a title longer than any": (
         {"a.jsonl": lines([{"text": "Kell.", "title": "Kell " * 300}])},
         "docs/a.jsonl",

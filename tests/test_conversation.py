@@ -131,7 +131,7 @@ class OfItsOwn(TypedDict):
         ),
         (
             lambda graph: graph.add_node("plain", lambda state: {}),
-            "got plain as well: add it to what with_messages returns",
+            "got plain as well: add it to the graph that this call returns",
         ),
         (lambda graph: graph.add_node("three", Node(Say("three")), input_schema=OfItsOwn), "got some that take draft"),
     ],

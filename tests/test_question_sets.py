@@ -131,7 +131,7 @@ def test_a_set_is_indexed_and_asked_from_one_file(
     assert caplog.messages == []
     run("index", file, "--kb", tmp_path / "kb")
     run("eval", "--kb", tmp_path / "kb", "--questions", file, "--out", tmp_path / "out")
-    assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["recall_at_5"] == 100.0
+    assert json.loads((tmp_path / "out/report.json").read_text())["adaptive"]["recall_at_5"] == 100.0
 
 
 def test_twins_of_musique_are_told_apart(written: Callable[..., Path], caplog: pytest.LogCaptureFixture) -> None:
@@ -259,7 +259,7 @@ def test_multihop_rag(written: Callable[..., Path], tmp_path: Path) -> None:
     assert null["answers"] == ["unanswerable"] and "gold" not in null
     run("index", corpus, "--kb", tmp_path / "kb")
     run("eval", "--kb", tmp_path / "kb", "--questions", asked, "--out", tmp_path / "out")
-    report = json.loads((tmp_path / "out/report.json").read_text())["cirag"]
+    report = json.loads((tmp_path / "out/report.json").read_text())["adaptive"]
     assert (report["recall_questions"], report["recall_at_5"]) == (1, 100.0)
 
 
@@ -401,4 +401,4 @@ def test_eval_tells_the_places_that_no_passage_holds(split: KnowledgeBase, tmp_p
     ).stderr
 
     assert "warning: 1 of 2 gold places are in no passage in" in said and "'film.txt' 'a play'" in said
-    assert json.loads((tmp_path / "out/report.json").read_text())["cirag"]["recall_at_5"] == 50.0
+    assert json.loads((tmp_path / "out/report.json").read_text())["adaptive"]["recall_at_5"] == 50.0
