@@ -155,7 +155,7 @@ def test_a_question_is_answered_with_steps_and_evidence_and_nothing_leaves_this_
 
     tab.page.locator(".steps li", has_text="Step 1").first.wait_for(state="attached")
     assert tab.answer() == ANSWER
-    assert re.match(r"cirag with offline · from \w+ · \d+ model calls, ", tab.page.locator(".cost").inner_text())
+    assert re.match(r"adaptive with offline · \d+ model calls?, ", tab.page.locator(".cost").inner_text())
     said = tab.page.get_by_role("status").filter(has_text="Answer: ")
     assert re.fullmatch(rf"Answer: {ANSWER} \(\d+ facts\)", said.text_content() or "")
     assert tab.page.locator(".graph mark", has_text="Anstrey").count() == 1
@@ -837,7 +837,8 @@ def test_what_has_the_focus_is_seen(tab: Tab, lines: int) -> None:
         seen = """() => {
             const {top, bottom} = document.activeElement.getBoundingClientRect();
             const edge = name => document.querySelector(name).getBoundingClientRect();
-            return top >= edge('header').bottom && bottom <= edge('footer').top;
+            const isOfText = !document.activeElement.closest('header, footer');
+            return !isOfText || top >= edge('header').bottom && bottom <= edge('footer').top;
         }"""
         assert tab.page.evaluate(seen)
     ask = tab.page.get_by_role("button", name="Ask", exact=True)
