@@ -37,6 +37,7 @@ def test_contents_and_indexes_are_left_out(lines: list[str]) -> None:
         [f"- Mill {n}: built by Ada Renk in {1883 + n}" for n in range(9)],
         [f"It has {n} wheels, and was sold in 19{30 + n}" for n in range(9)],
         ["HISTSIZE 500", "CHILD_MAX 4096", "TMOUT 0", "LINES 24", "COLUMNS 80"],
+        [f"{sign * 100_000}{n}x" for n, sign in enumerate(["a", "b ", ".", ". ", "_a", " \t", "1, ", "...5 "])],
     ],
 )
 def test_tables_price_lists_and_results_stay(lines: list[str]) -> None:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 _log = logging.getLogger(__name__)
 
 _PAGES = r"(?:\d{1,4}|[ivxlc]{1,7})(?:\s?[-\u2013]\s?\d{1,4})?"
-_DOTTED = re.compile(
-    rf"(?P<name>.*?\w.*?|\W{{1,3}})[ \t]*(?:[.\u2026\u00b7_][ \t]?){{4,}}[ \t]*(?P<pages>{_PAGES}(?:, {_PAGES})*)$"
+_LEADER = r"[.\u2026\u00b7_]"
+_DOTTED = re.compile(  # from the first dot on, as trying each would take quadratic time
+    rf"(?<!{_LEADER})(?<!{_LEADER}[ \t])(?:{_LEADER}[ \t]?){{4,}}[ \t]*(?P<pages>{_PAGES}(?:, {_PAGES})*)$"
 )
 _LISTED = re.compile(  # 1,760 is one number, and no page 1 and 760
     rf"(?P<name>\S.{{0,80}}?)(?:(?<!\d),|,(?= )|[ \t])[ \t]*(?P<pages>{_PAGES}(?:, {_PAGES})*)$"
@@ -63,6 +64,7 @@ _STUB = re.compile(
 )
 _BLANK_LINES = re.compile(r"\n{3,}")
 _LONGEST_STUB = 400  # characters
+_LONGEST_SIGN = 3  # before dots, in place of a name
 
 
 class _Line(NamedTuple):
@@ -129,12 +131,13 @@ def is_sign(line: str) -> bool:
 
 def _listed(number: int, line: str) -> _Line | None:
     own = _ITEM.sub("", line.strip(), count=1)
-    dotted = _DOTTED.match(own)
-    found = dotted or _LISTED.match(own)
-    if not found:
-        return None
-    pages = [_value(page) for page in re.findall(r"\d+|[ivxlc]+", found["pages"])]
-    return _Line(number, found["name"].strip(" .,"), pages, dotted is not None)
+    dotted = _DOTTED.search(own)
+    name = own[: dotted.start()].strip() if dotted else ""
+    if dotted and (len(name) <= _LONGEST_SIGN or _WORD.search(name)):
+        return _Line(number, name.strip(" .,"), _values(dotted["pages"]), dotted=True)
+    if listed := _LISTED.match(own):
+        return _Line(number, listed["name"].strip(" .,"), _values(listed["pages"]), dotted=False)
+    return None
 
 
 def _runs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
@@ -186,5 +189,6 @@ def _key(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()[:3]
 
 
-def _value(page: str) -> int:
-    return int(page) if page.isdecimal() else 0  # Roman numbers come before the others
+def _values(pages: str) -> list[int]:
+    numbers = re.findall(r"\d+|[ivxlc]+", pages)
+    return [int(number) if number.isdecimal() else 0 for number in numbers]  # Roman numbers come before the others
