@@ -88,7 +88,7 @@ def batches_of(embeddings: SentenceEmbeddings) -> list[list[str]]:
     batches, encoder = list[list[str]](), embeddings._encoder()
 
     class Noting:
-        lengths, divide = encoder.lengths, encoder.divide
+        lengths, divide, prompts = encoder.lengths, encoder.divide, encoder.prompts
 
         def __call__(self, batch: list[str]) -> Any:
             batches.append(batch)

@@ -158,8 +158,8 @@ def test_a_long_text_without_id_is_split_and_keeps_title_and_source(empty_kb: Kn
     empty_kb.add([{"title": "Herons", "text": text, "source": "pond.txt"}], progress=False)
     parts = empty_kb.passages(empty_kb._records.ids())
 
-    assert len(parts) == 5
-    assert all(ESTIMATED.count(part["text"]) <= 200 for part in parts)
+    assert len(parts) == 4
+    assert all(ESTIMATED.count(part["text"]) <= 240 for part in parts)
     assert all(part["text"].endswith(".") for part in parts)
     assert {(part["title"], part["source"]) for part in parts} == {("Herons", "pond.txt")}
     assert sorted(" ".join(part["text"] for part in parts).split()) == sorted(text.split())
@@ -795,9 +795,9 @@ async def test_a_search_for_any_number_of_passages_fails_nobody_and_makes_nobody
         await asyncio.to_thread(kb.add, documents, progress=False)
         search, fetched = kb._vectors.search, list[tuple[int, int]]()
 
-        def seen(queries: Matrix, k: int) -> list[list[tuple[str, float]]]:
+        def seen(queries: Matrix, k: int, among: frozenset[str] | None) -> list[list[tuple[str, float]]]:
             fetched.append((len(queries), k))
-            return search(queries, k)
+            return search(queries, k, among)
 
         monkeypatch.setattr(kb._vectors, "search", seen)
         embeddings.go.clear()

@@ -80,12 +80,12 @@ def test_what_became_passages_stays_as_it_is(document: AnyDocument) -> None:
 
 
 def test_each_part_of_a_text_that_opens_with_no_title_is_titled_by_what_it_opens_with_and_known_by_its_text() -> None:
-    minutes = ["Costs: none. " * 120, "Annual Report\n\n" + "All went well. " * 48, "Items: none. " * 120]
+    minutes = ["Costs: none. " * 144, "Annual Report\n\n" + "All went well. " * 58, "Items: none. " * 144]
 
     passages = to_passages([{"text": "\n\n".join(minutes)}])
 
     assert [passage["title"] for passage in passages] == ["", "", "", "Annual Report", "", "", ""]
-    assert passages[3]["text"] == ("All went well. " * 48).strip()
+    assert passages[3]["text"] == ("All went well. " * 58).strip()
     assert passages[3]["id"] == content_hash("", f"Annual Report\n\n{passages[3]['text']}")
 
 
@@ -187,7 +187,7 @@ def test_all_parts_of_a_text_have_it(empty_kb: KnowledgeBase) -> None:
 
     empty_kb.add([Document(text, metadata={"page": 3})], progress=False)
 
-    assert [record["metadata"] for record in empty_kb.passages(empty_kb.ids())] == [{"page": 3}] * 4
+    assert [record["metadata"] for record in empty_kb.passages(empty_kb.ids())] == [{"page": 3}] * 3
 
 
 def test_of_a_passage_in_two_documents_that_of_the_first_is_shown(empty_kb: KnowledgeBase) -> None:

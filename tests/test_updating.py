@@ -29,8 +29,8 @@ FERRY = {"title": "Ferry", "text": "The Kell ferry sails from Pellworth.", "sour
 GULL = {"title": "Gull", "text": "Gulls nest in Skellby.", "source": "birds.md", "page": "3"}
 TERN = {"title": "Tern", "text": "Terns nest in Pellworth.", "source": "birds.md", "page": "4"}
 STORK = {"title": "Stork", "text": "Storks nest in Norland.", "source": "birds.md"}
-LONG = {"text": " ".join(f"Town {n} is a town on Kell." for n in range(90)), "source": "towns.md"}
-LONGER = {"text": LONG["text"] + " Town 90 is a town on Kell. Town 91 was founded in 1301.", "source": "towns.md"}
+LONG = {"text": " ".join(f"Town {n} is a town on Kell." for n in range(105)), "source": "towns.md"}
+LONGER = {"text": LONG["text"] + " Town 105 is a town on Kell. Town 106 was founded in 1301.", "source": "towns.md"}
 ISLE = {"id": "isle", "title": "Kell", "text": "Kell is an island in Norland.", "source": "isles.jsonl"}
 ROCK = {**ISLE, "text": "Kell is a rock. It was found in 1644."}
 
