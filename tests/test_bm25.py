@@ -34,7 +34,6 @@ SELECT id, -bm25(words, 3.0, 1.0) FROM words JOIN passages ON number = words.row
 def by_fts5(folder: Path, query: str, k: int) -> list[tuple[str, float]]:
     scores: defaultdict[str, float] = defaultdict(float)
     with sqlite3.connect(folder / "records.sqlite") as connection:
-        numbers = dict(connection.execute("SELECT id, number FROM passages"))
 
         def scored(word: str) -> dict[str, float]:
             return dict(connection.execute(_BM25, [f'"{word}"']))
@@ -48,8 +47,7 @@ def by_fts5(folder: Path, query: str, k: int) -> list[tuple[str, float]]:
             for id_, score in scored(word).items():
                 scores[id_] += weight * score
     connection.close()
-    first = sorted(scores.items(), key=lambda passage: (-passage[1], numbers[passage[0]]))[:k]
-    return sorted(first, key=lambda passage: (-passage[1], passage[0]))
+    return sorted(scores.items(), key=lambda passage: (-passage[1], passage[0]))[:k]
 
 
 def agrees(kb: KnowledgeBase, folder: Path, queries: Iterable[str] = QUERIES) -> bool:
@@ -200,6 +198,17 @@ def test_where_nothing_has_the_whole_name_its_parts_count_in_full(empty_kb: Know
 )
 def test_a_query_is_parted_where_it_joins_several(query: str, parts: list[str]) -> None:
     assert [part.strip() for part in parts_of(query)] == parts
+
+
+@pytest.mark.parametrize("by", ["bm25", "hybrid", "graph"])
+def test_of_passages_alike_the_first_by_id_are_found_whenever_they_were_added(
+    empty_kb: KnowledgeBase, by: Search
+) -> None:
+    ids = [f"kell-{number:02}" for number in range(60)]
+    for some in (ids[5:30], ids[30:], ids[:5]):
+        empty_kb.add([{"id": id_, "title": "Kell", "text": "A town with a mill."} for id_ in some], progress=False)
+
+    assert [passage["id"] for passage in empty_kb.search("mill", 5, by=by)] == ids[:5]
 
 
 def test_how_well_passages_tell_words_is_relative_to_the_best(empty_kb: KnowledgeBase) -> None:

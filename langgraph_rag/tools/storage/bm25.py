@@ -66,7 +66,7 @@ class Bm25:
         db.executescript(_TABLES)
 
     def best(self, words: Mapping[str, Sequence[str]], k: int, visible: Visible | None = None) -> list[ScoredPassage]:
-        """Return the k passages that share the rarest words, best first; safe to call from any thread.
+        """Return the k passages that share the rarest words, best first, of equal ones by id; safe in any thread.
 
         Args:
             words: the words and names, with the parts of each name.
@@ -79,12 +79,9 @@ class Bm25:
             if not found:
                 return []
             scores = _added(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
-            best = _best(scores, k)
-            ids = self._ids(best)
-        return [
-            ScoredPassage(id=ids[number], score=float(scores[number]))
-            for number in sorted(best, key=lambda number: (-scores[number], ids[number]))
-        ]
+            ids = self._ids(_best(scores, k))
+        order = sorted(ids, key=lambda number: (-scores[number], ids[number]))
+        return [ScoredPassage(id=ids[number], score=float(scores[number])) for number in order[:k]]
 
     def rarity(self, words: Mapping[str, Sequence[str]], visible: Visible | None = None) -> dict[str, float]:
         """Return how much each word, name and part tells: its weight times its inverse document frequency."""
@@ -223,13 +220,13 @@ def _frequencies(places: Numbers) -> tuple[Numbers, Values]:
 
 
 def _best(scores: Values, k: int) -> list[int]:
-    """Return the places of the k highest scores above zero; of equal ones the first."""
+    """Return the places of the k highest scores above zero, and of all that equal the last of them."""
     found = np.flatnonzero(scores)
     if len(found) > k:
         least = np.partition(scores[found], -k)[-k]
         found = found[scores[found] >= least]
-    order: list[int] = found[np.argsort(-scores[found], kind="stable")].tolist()
-    return order[:k]
+    places: list[int] = found.tolist()
+    return places
 
 
 def _varints(joined: bytes) -> Values:
