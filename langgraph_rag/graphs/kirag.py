@@ -46,7 +46,7 @@ from langgraph_rag.nodes.identify_candidates import (
 )
 from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import Choice, Node
-from langgraph_rag.nodes.rank_documents import RankDocuments, by_best_score, chain_first
+from langgraph_rag.nodes.rank_documents import RankDocuments, by_best_score, fused
 from langgraph_rag.nodes.read_passages import ReadPassages, as_given, with_chain
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
@@ -95,7 +95,7 @@ _PROMPTS: dict[str, Prompt[Any]] = {
     "sentences": prompts.CONSTRUCT_CHAIN_OF_SENTENCES,
     "documents": prompts.CONSTRUCT_CHAIN_OF_DOCUMENTS,
 }
-_RANK = {"chain_first": chain_first, "best_score": by_best_score}
+_RANK = {"fused": fused, "best_score": by_best_score}
 
 
 def after_identify(state: KiragState) -> Literal["construct_chain", "rank_documents"]:
@@ -131,7 +131,7 @@ def create_kirag(
     aligner: Embeddings | Literal["untrained", "none"] | str | Path | None = None,
     retriever: Literal["passages", "none"] = "passages",
     knowledge: Literal["triples", "sentences", "documents"] = "triples",
-    ranking: Literal["chain_first", "best_score"] = "chain_first",
+    ranking: Literal["fused", "best_score"] = "fused",
     construction: Literal["whole", "first"] = "whole",
     reading: Literal["chain", "passages"] = "chain",
 ) -> Machine[KiragState, Context, QuestionInput, Result]:
@@ -151,8 +151,8 @@ def create_kirag(
         retriever: "passages" retrieves passages and uses their triples; "none" lets the aligner search all triples of
             the knowledge base (table 4, "w/o Retriever"); the default one looks up those nearest to its queries.
         knowledge: the units of chains (table 1: KiRAG, KiRAG-Sent, KiRAG-Doc).
-        ranking: "best_score" ranks documents by the score of their best triple (section 3.3); "chain_first" puts the
-            documents of the chain before them, similar to the authors' public code.
+        ranking: "best_score" ranks documents by the score of their best triple (section 3.3); "fused" by the chain, by
+            that score, and by what the question itself found.
         construction: "first" adds the first triple of each completion, of candidates that the aligner alone selects, as
             published. "whole" adds all its triples, looks up also what the model says is missing, and gives places
             among the candidates to new ones, to each passage, and to each name of a comparison.

@@ -1,4 +1,4 @@
-"""KiRAG's document ranking (section 3.3): by the best piece of knowledge of each, and by the chain."""
+"""KiRAG's document ranking (section 3.3): by the best piece of knowledge of each, by the chain, and as first found."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,17 +7,16 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.records import Evidence
-from langgraph_rag.tools.fusion import by_score
-
-_BOOST = 1.0  # no score of an aligner is higher
+from langgraph_rag.records import Evidence, ScoredPassage
+from langgraph_rag.tools.fusion import TOP_HEAVY, by_score, fuse
 
 
 class RankInput(TypedDict):
-    """The best score of each passage over all steps, and the evidence of the chain."""
+    """The best score of each passage over all steps, the evidence of the chain, and what the question alone found."""
 
     scores: dict[str, float]
     evidence: list[Evidence]
+    first_retrieval: list[ScoredPassage]
 
 
 def by_best_score(state: RankInput) -> dict[str, float]:
@@ -25,18 +24,23 @@ def by_best_score(state: RankInput) -> dict[str, float]:
     return state["scores"]
 
 
-def chain_first(state: RankInput) -> dict[str, float]:
-    """Rank the passages of the chain before all others; in the authors' public code they are 0.5 better.
+def fused(state: RankInput) -> dict[str, float]:
+    """Rank passages by the chain, by their best triple, and by what the question found, fused.
 
-    Scores of different rounds are on different scales, so that a fact of the chain can score less than what it led to.
+    In the authors' public code those of the chain are 0.5 better. But scores of different rounds are on different
+    scales, a chain may go astray, and a passage may state what no triple holds. Without any triple there is no ranking.
     """
-    behind = {evidence["passage_id"] for evidence in state["evidence"]}
-    return {id_: score + (_BOOST if id_ in behind else 0.0) for id_, score in state["scores"].items()}
+    if not state["scores"]:
+        return {}
+    behind = dict.fromkeys(evidence["passage_id"] for evidence in state["evidence"])
+    chain = [ScoredPassage(id=id_, score=1.0) for id_ in behind]
+    rankings = [chain, by_score(state["scores"]), state["first_retrieval"]]
+    return {passage["id"]: passage["score"] for passage in fuse(rankings, constant=TOP_HEAVY)}
 
 
 @dataclass(frozen=True)
 class RankDocuments:
-    """Rank all passages with a candidate."""
+    """Rank the passages of a question."""
 
     score: Callable[[RankInput], dict[str, float]]
 

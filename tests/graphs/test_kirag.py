@@ -13,7 +13,8 @@ from running import TableExtractor, say, values, visited
 from langgraph_rag.errors import EmptyKnowledgeBaseError, ModelOutputError, UnknownNameError
 from langgraph_rag.graphs.kirag import create_kirag
 from langgraph_rag.nodes.identify_candidates import best_alone, places_for_all
-from langgraph_rag.records import Candidate, Source, Triple
+from langgraph_rag.records import Candidate, Source, Triple, ids_of
+from langgraph_rag.tools.fusion import by_score
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION = "According to the 2001 census, what was the population of the city in which Kirton End is located?"
@@ -138,21 +139,27 @@ def test_at_most_the_papers_number_of_candidates_is_shown_best_first(places: Kno
 
 
 # --- documents and reader --------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("options", "added"), [({}, 1.0), ({"ranking": "best_score"}, 0.0)])
-def test_documents_are_ranked_by_their_best_triple_over_all_steps_and_by_the_chain(
-    places: KnowledgeBase, options: dict[str, Any], added: float
-) -> None:
-    graph: Any = create_kirag(ScriptedModel.of(CASE), places, **options, **PUBLISHED).compile()
+def test_documents_are_ranked_by_their_best_triple_over_all_steps(places: KnowledgeBase) -> None:
+    graph: Any = create_kirag(ScriptedModel.of(CASE), places, ranking="best_score", **PUBLISHED).compile()
 
     *states, last = graph.stream({"question": QUESTION}, stream_mode="values")
 
     scored = [(c["score"], s["passage_id"]) for v in states for c in v.get("candidates", []) for s in c["sources"]]
     best = {id_: max(score for score, other in scored if other == id_) for _, id_ in scored}
-    for behind in ("kirton-end", "boston"):
-        best[behind] += added
     assert {p["id"]: p["score"] for p in last["ranking"]} == pytest.approx(best)
     assert [p["id"] for p in last["ranking"]] == sorted(best, key=lambda id_: -best[id_])
     assert [p["id"] for p in last["passages"]][: len(best)] == [p["id"] for p in last["ranking"]]
+
+
+def test_documents_are_ranked_by_the_chain_their_best_triple_and_the_first_retrieval(places: KnowledgeBase) -> None:
+    graph: Any = create_kirag(ScriptedModel.of(CASE), places, **PUBLISHED).compile()
+
+    *_, last = graph.stream({"question": QUESTION}, stream_mode="values")
+
+    rankings = [["kirton-end", "boston"], ids_of(by_score(last["scores"])), ids_of(last["first_retrieval"])]
+    shares = {id_: sum(1 / (3 + one.index(id_)) for one in rankings if id_ in one) for id_ in sum(rankings, [])}
+    assert {p["id"]: p["score"] for p in last["ranking"]} == pytest.approx(shares)
+    assert ids_of(last["ranking"])[:2] == ["kirton-end", "boston"]
 
 
 @pytest.mark.parametrize(("context", "most"), [({}, 3), ({"read_k": 1}, 1)])
