@@ -23,7 +23,7 @@ from results_page import README
 
 _NAME = "2wikimultihopqa"  # of HippoRAG's files
 _MARKS = ("<!-- published -->", "<!-- end of published -->")
-_METHODS = "native_rag,cirag,mgranrag"
+_METHODS = "adaptive,native_rag,cirag,mgranrag"
 
 
 class Published(NamedTuple):
