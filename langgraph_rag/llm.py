@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -32,12 +33,34 @@ from langgraph_rag.models.sending import TooLongError, send
 from langgraph_rag.models.streaming import AnswerStream
 from langgraph_rag.naming import counted
 from langgraph_rag.prompts.answering import Answer, styled
-from langgraph_rag.prompts.prompt import Prompt, Reply
+from langgraph_rag.prompts.prompt import Prompt, PromptReply, Reply
+from langgraph_rag.records import Usage
 
 MAX_REPAIRS = 2
 MAX_SHORTENED = 3
 _log = logging.getLogger(__name__)
 _in_call: ContextVar[bool] = ContextVar("langgraph_rag_in_call", default=False)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A prompt as it was sent first, with all that the model wrote and what was read of it.
+
+    `values` and `messages` are those after a too long list was shortened. `replies` are the texts as written, the last
+    one after repairs; `reply` is None if none of them could be used. `usage` is that of the node, which goes on to
+    count what it drops of the reply.
+    """
+
+    prompt: Prompt[Any]
+    values: Mapping[str, Any]
+    messages: list[BaseMessage]
+    replies: list[str]
+    reply: PromptReply | None
+    usage: Usage
+
+
+recorder: ContextVar[Callable[[Asked], None] | None] = ContextVar("langgraph_rag_recorder", default=None)
+"""Told of each prompt whose reply was read or given up; inside the node that asked."""
 
 
 async def ask(llm: ChatModel, prompt: Prompt[Reply], /, **values: Any) -> Reply:
@@ -94,13 +117,15 @@ async def _ask(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any],
 
 async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, Any]) -> Reply:
     """Ask, and ask for a repair if the reply cannot be parsed."""
-    messages, shown = prompt.render(**values), None
+    messages, shown, written = prompt.render(**values), None, list[str]()
     if issubclass(prompt.reply, Answer):
         messages, shown = styled(messages, context().answer_style), AnswerStream()
+    first = messages
     for attempt in range(1 + MAX_REPAIRS):
         message = await _call(llm, prompt, messages, shown)
         current_meter().usage["repairs"] += attempt > 0
         text = message.text.encode(errors="replace").decode()  # a lone surrogate could not be sent back
+        written.append(text)
         try:
             reply = read_reply(text, prompt.reply, whole=is_whole(message))
         except ValueError as error:
@@ -108,18 +133,32 @@ async def _converse(llm: ChatModel, prompt: Prompt[Reply], values: Mapping[str, 
         else:
             if shown and isinstance(reply, Answer):
                 shown.finish(reply.answer)
+            _tell(prompt, values, first, written, reply)
             return reply
         if shown:
             shown.restart()
         if was_cut_off(message):
             if prompt.reply.useful_in_part and (part := read_part(text, prompt.reply)):
+                _tell(prompt, values, first, written, part)
                 return part
             problem = f"it was cut off for its length and {problem}"
             if prompt.shortened(values):
                 raise TooLongError(_output_error(llm, prompt, attempt, problem, message))
             text = "(cut off)"  # a model that is shown how it repeated itself repeats itself again
         messages = [*messages, AIMessage(text[:MAX_REPLY_CHARS] or "(empty)"), HumanMessage(repair_request(problem))]
+    _tell(prompt, values, first, written, None)
     raise _output_error(llm, prompt, attempt, problem, message)
+
+
+def _tell(
+    prompt: Prompt[Any],
+    values: Mapping[str, Any],
+    messages: list[BaseMessage],
+    replies: list[str],
+    reply: PromptReply | None,
+) -> None:
+    if tell := recorder.get():
+        tell(Asked(prompt, values, messages, replies, reply, current_meter().usage))
 
 
 def _output_error(

@@ -311,7 +311,8 @@ def test_fields_that_a_question_does_not_have_are_told_once_each(
     one = {"question": "Q?", "answer": "x", "supporting_id": ["p"], "supporting_sentences": ["Of the sample."]}
     path.write_text(f"{json.dumps(one | {'_id': 7})}\n{json.dumps(one)}\n")
 
-    assert load_questions(path, limit=1) == [{"id": "1", "question": "Q?", "answers": ["x"]}]
+    kept = {"supporting_sentences": ["Of the sample."]}
+    assert load_questions(path, limit=1) == [{"id": "1", "question": "Q?", "answers": ["x"], **kept}]
 
     first, second = sorted(caplog.messages)
     assert first.startswith(f"{path}: left out the field '_id' of 1 line")

@@ -15,6 +15,7 @@ from langgraph_rag.cli.beginning import begin
 from langgraph_rag.cli.comparing import compare_runs
 from langgraph_rag.cli.deleting import delete
 from langgraph_rag.cli.describing import info
+from langgraph_rag.cli.distilling import train
 from langgraph_rag.cli.drawing import draw_graph
 from langgraph_rag.cli.evaluating import evaluate_methods
 from langgraph_rag.cli.exchanging import export_to, import_into
@@ -57,6 +58,7 @@ app.command("methods")(show_methods)
 app.command("eval")(evaluate_methods)
 app.command("compare")(compare_runs)
 app.command("train-aligner")(train_kirags_aligner)
+app.add_typer(train, name="train")
 app.command()(demo)
 
 

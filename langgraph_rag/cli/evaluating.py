@@ -92,8 +92,8 @@ def evaluate_methods(
         llm = load_model(model, cache=cache)
         judging = (load_model(judge_name, cache=cache), judge_name) if judge_name is not None else None
         asked = located(read, base)
-        _tell_unknown_passages(base, asked)
-        configurations = _configurations(names, model, kb, base)
+        tell_unknown_passages(base, asked)
+        configurations = configurations_of(names, model, kb, base)
         with alone(out) if len(names) > 1 else nullcontext():  # `evaluate` locks the folder of a single method
             for name, folder in folders.items():  # refuse all unusable folders before the first question
                 check_folder(folder, asked, context, configurations[name])
@@ -118,7 +118,8 @@ def evaluate_methods(
         raise RagError("; ".join(failed))
 
 
-def _configurations(names: list[str], model: str, kb: Path, base: KnowledgeBase) -> dict[str, Configuration]:
+def configurations_of(names: list[str], model: str, kb: Path, base: KnowledgeBase) -> dict[str, Configuration]:
+    """Return the names that are stored with the outcomes of each method."""
     fingerprint = base.fingerprint()
     return {
         name: Configuration(method=name, model=model, knowledge_base=str(kb), knowledge_base_fingerprint=fingerprint)
@@ -218,7 +219,8 @@ def _draw(rows: dict[str, Summary], out: Path, data: str) -> None:
         typer.echo(f"warning: {error}", err=True)
 
 
-def _tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
+def tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
+    """Warn of supporting passages that the knowledge base does not have."""
     placed = [question for question in asked if "places" in question]
     wanted = list(
         dict.fromkeys(id_ for question in asked if question not in placed for id_ in question.get("supporting_ids", []))
@@ -255,7 +257,7 @@ def _evaluate(
                 context=context,
                 configuration=configuration,
                 concurrency=concurrency,
-                on_result=partial(_advance, bar, "failed"),
+                on_result=partial(advance, bar, "failed"),
             )
         )
         bar.update(len(asked) - bar.n)  # questions that an earlier run answered
@@ -264,11 +266,11 @@ def _evaluate(
 
 def _judge(llm: ChatModel, name: str, outcomes: list[Outcome], out: Path, concurrency: int) -> list[Judgement]:
     with tqdm(desc=f"judged by {name}", unit="answer", disable=hidden()) as bar:
-        advance = partial(_advance, bar, "judge failed")
-        return asyncio.run(judge(llm, outcomes, out, name=name, concurrency=concurrency, on_result=advance))
+        told = partial(advance, bar, "judge failed")
+        return asyncio.run(judge(llm, outcomes, out, name=name, concurrency=concurrency, on_result=told))
 
 
-def _advance(bar: Any, failed: str, entry: Outcome | Judgement) -> None:
+def advance(bar: Any, failed: str, entry: Outcome | Judgement) -> None:
     """Move a progress bar on, and show the error of an entry if it has one."""
     bar.update()
     if entry["error"]:

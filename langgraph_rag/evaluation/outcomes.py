@@ -42,6 +42,8 @@ class Outcome(TypedDict):
     evidence: NotRequired[list[Any]]
     trace: NotRequired[list[Any]]
     effort: NotRequired[str]  # how far `adaptive` went
+    calls: NotRequired[list[Any]]
+    events: NotRequired[list[Any]]
 
 
 class Configuration(TypedDict):

@@ -61,21 +61,21 @@ class Question(TypedDict):
     """A question with its gold answers and, if known, its type and what supports its answer.
 
     The latter are the ids of passages (`supporting_ids`), or places in the documents (`gold`), for which `located`
-    adds the ids of the passages at each place (`places`). With these alone, it measures retrieval only. The gold answer
-    `unanswerable` accepts any refusal.
+    adds the ids of the passages at each place (`places`). With these alone, it measures retrieval only. The sentences
+    that tell the answer (`supporting_sentences`) are for training. The gold answer `unanswerable` accepts any refusal.
     """
 
     id: Annotated[Text, Field(coerce_numbers_to_str=True)]
     question: Text
     answers: NotRequired[Answers]
     supporting_ids: NotRequired[list[Id]]
+    supporting_sentences: NotRequired[list[Text]]
     gold: NotRequired[list[Place]]
     places: NotRequired[list[list[Id]]]
     type: NotRequired[str]
 
 
 _FIELDS = [*(name for name in Question.__annotations__ if name != "places"), "answer", "answer_aliases", "answerable"]
-_FOR_READERS = "supporting_sentences"  # in the sample; they show readers why an answer is right
 _log = logging.getLogger(__name__)
 
 
@@ -93,7 +93,7 @@ def _as_question(fields: object, read: ValidationInfo) -> object:
     number = str(context.get("line", ""))
     if converted := question_in(fields, context.get("format", "")):
         return {"id": number, **converted}
-    context.get("unknown", Counter()).update(name for name in fields if name not in (*_FIELDS, _FOR_READERS))
+    context.get("unknown", Counter()).update(name for name in fields if name not in _FIELDS)
     known = {name: value for name, value in fields.items() if value is not None and value == value}  # unlike NaN
     if "answers" in known or "answer" in known:
         given = [known[name] for name in ("answers", "answer", "answer_aliases") if name in known]

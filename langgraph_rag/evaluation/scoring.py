@@ -27,6 +27,8 @@ class _Reply(TypedDict):
     evidence: NotRequired[list[Any]]
     trace: list[Any]
     usage: Usage
+    calls: NotRequired[list[Any]]
+    events: NotRequired[list[Any]]
 
 
 _READER = TypeAdapter(_Reply)
@@ -72,8 +74,9 @@ def answered(outcome: Outcome, found: object) -> Outcome:
         "evidence": reply.get("evidence", []),
         "trace": reply["trace"],
     }
-    if "effort" in reply:
-        told["effort"] = reply["effort"]
+    for recorded in ("effort", "calls", "events"):
+        if recorded in reply:
+            told[recorded] = reply[recorded]
     return told
 
 

@@ -1,0 +1,161 @@
+"""`langgraph-rag train ...`: from questions with known answers to small models that take a method's steps."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from tqdm.auto import tqdm
+
+from langgraph_rag.cli.evaluating import advance, configurations_of, tell_unknown_passages
+from langgraph_rag.cli.options import (
+    DEFAULTS,
+    Cache,
+    EmbeddingsName,
+    KbFolder,
+    MethodOrAblation,
+    ModelName,
+    embedder,
+    path_option,
+    tell_loading,
+    with_context,
+)
+from langgraph_rag.context import Context
+from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.judging import judgements_of
+from langgraph_rag.evaluation.origin import model_by_name
+from langgraph_rag.evaluation.outcomes import Outcome
+from langgraph_rag.evaluation.places import located
+from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.evaluation.runner import check_folder
+from langgraph_rag.methods import create
+from langgraph_rag.models.loading import load_model
+from langgraph_rag.naming import counted, expect_name
+from langgraph_rag.progress import hidden
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.training.rows import FILTERS, PROMPTS, RowSet, SetReport, Source, gold_of, report_of, write_sets
+from langgraph_rag.training.sets import SETS, rows_of_set
+from langgraph_rag.training.trajectories import read_trajectories, record_trajectories
+
+train = typer.Typer(no_args_is_help=True, help="Train small models to take steps of a method.")
+Questions = Annotated[
+    Path, path_option("--questions", help="Questions with answers and supporting_ids or gold, as `eval` reads them.")
+]
+
+
+@train.command("trajectories")
+@with_context
+def record(
+    kb: KbFolder,
+    questions: Questions,
+    out: Annotated[Path, path_option(help="Folder for the trajectories; run again to go on with a stopped run.")],
+    method: MethodOrAblation = "cirag",
+    model: ModelName = "offline",
+    embeddings: EmbeddingsName = None,
+    context: Context = DEFAULTS,
+    cache: Cache = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions to ask, from the first on.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at once.")] = 1,
+) -> None:
+    """Let a teacher answer questions by a method, and record each call of the model with the result and its scores.
+
+    Do not use the questions on which the method will be evaluated.
+    """
+    read = load_questions(questions, limit)
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
+        llm = load_model(model, cache=cache)
+        asked = located(read, base)
+        tell_unknown_passages(base, asked)
+        configuration = configurations_of([method], model, kb, base)[method]
+        check_folder(out, asked, context, configuration)
+        graph = create(method, llm, base).compile()
+        tell_loading()
+        with tqdm(total=len(asked), desc=method, unit="question", disable=hidden()) as bar:
+            runs = asyncio.run(
+                record_trajectories(
+                    graph,
+                    asked,
+                    out,
+                    context=context,
+                    configuration=configuration,
+                    concurrency=concurrency,
+                    on_result=partial(advance, bar, "failed"),
+                )
+            )
+            bar.update(len(asked) - bar.n)  # those that an earlier run recorded
+    failed = [run for run in runs if run["error"] is not None]
+    calls, right = sum(len(run.get("calls", [])) for run in runs), sum(run["em"] == 1 for run in runs)
+    typer.echo(
+        f"{counted(len(runs), 'run')} with {counted(calls, 'call')}: {right:,} with the right answer, "
+        f"{len(failed):,} failed. They are in {out / 'outcomes.jsonl'}."
+    )
+    if len(failed) == len(runs):
+        raise RagError(f"{method} answered no question; the first one failed with {failed[0]['error']}")
+
+
+@train.command("rows")
+def rows(
+    kb: KbFolder,
+    questions: Questions,
+    trajectories: Annotated[list[Path], path_option(help="Folder of trajectories; may be given several times.")],
+    out: Annotated[Path, path_option(help="Folder for the sets of rows.")],
+    set_names: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            help=f"One of: {', '.join(SETS)}; or the name of a prompt, whose replies are learned as the teacher wrote "
+            "them; may be given several times.",
+        ),
+    ],
+    filters: Annotated[
+        list[str] | None,
+        typer.Option("--filter", help=f"One of: {', '.join(FILTERS)}; none for all runs. May be given several times."),
+    ] = None,
+    embeddings: EmbeddingsName = None,
+) -> None:
+    """Make sets of rows to learn from trajectories: filtered, labelled, and with each rejected turn and its reason."""
+    chosen = [name for name in filters if name != "none"] if filters else ["right"]
+    for name in chosen:
+        expect_name("filter", name, [*FILTERS, "none"])
+    for name in set_names:
+        expect_name("set", name, [*SETS, *PROMPTS])
+    read = load_questions(questions)
+    runs, judgements, sources = list[Outcome](), [], list[Source]()
+    for folder in trajectories:
+        of_folder = read_trajectories(folder)
+        runs += of_folder
+        judgements += judgements_of(of_folder, folder)
+        sources.append(_source(folder, of_folder))
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
+        gold = gold_of(located(read, base), base)
+        made = {
+            name: asyncio.run(rows_of_set(name, runs, gold, base, chosen, judgements))  # type: ignore[arg-type]
+            for name in set_names
+        }
+    sets = {name: RowSet(found, rejected, report_of(found, rejected)) for name, (found, rejected) in made.items()}
+    write_sets(out, sets, sources, chosen)
+    for name, one in sets.items():
+        _tell_set(name, one.report, out)
+
+
+def _source(folder: Path, runs: Sequence[Outcome]) -> Source:
+    settings: Mapping[str, Any] = json.loads((folder / "run.json").read_bytes())
+    return Source(
+        method=settings["method"],
+        model=model_by_name(settings["model"]),
+        knowledge_base=Path(settings["knowledge_base"]).name,
+        passages=settings.get("knowledge_base_fingerprint", ""),
+        questions=len(runs),
+        right=sum(run["em"] == 1 for run in runs),
+    )
+
+
+def _tell_set(name: str, report: SetReport, out: Path) -> None:
+    typer.echo(f"{name}: {counted(report['rows'], 'row')} in {out / name}.jsonl")
+    for label, number in report["labels"].items():
+        typer.echo(f"  {number:>7,}  {label}")
+    for reason, number in report["rejects"].items():
+        typer.echo(f"  {number:>7,}  rejected: {reason}")
