@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from langgraph_rag.evaluation.report import markdown_table
-
 DOCS = Path(__file__).parent.parent / "docs"
 IMAGES = DOCS / "images" / "results"
 README = DOCS.parent / "README.md"
@@ -18,32 +16,24 @@ Rows = Mapping[str, Any]
 _MARKS = ("<!-- results -->", "<!-- end of results -->")
 _NAMES = {"hotpotqa": "HotpotQA", "musique": "MuSiQue", "2wiki": "2WikiMultiHopQA"}
 _PICTURES = {"F1 against tokens": "quality_by_tokens", "Gold passages by depth": "recall_by_depth"}
+_COLUMNS = {
+    "EM": "em", "F1": "f1", "R@2": "recall_at_2", "R@5": "recall_at_5", "R@10": "recall_at_10", "All@5": "all_at_5",
+    "Refusals": "refusals", "Supported": "supported", "Calls": "calls", "Tokens": "tokens", "Seconds": "median_seconds",
+}  # fmt: skip
 _PAGE = """\
 # Results
 
 All methods{too} on {names}, {questions} questions in all, with the offline model and all-MiniLM-L6-v2. \
 The offline model is rule-based. So the figures show what the retrieval and reasoning of each method add over one \
-search. \
-They do not show what a language model makes of them.
+search, not what a language model makes of them.
 
 Made by `python benchmarks/comparing.py ROOT{options}` at commit {commit} on {date}: {cores} cores ({cpu}). \
 {minutes}
 
-The columns are those of `langgraph-rag eval` ([meaning](evaluation.md#the-figures)):
-
-- EM, F1, Acc (contains a gold answer), R@k (gold passages among the first k), All@5 (all of them among the first 5) \
-and refusals are percentages of the answered questions.
-- Calls, tokens and steps are means per question.
-- Seconds are mean and median. Facts are embedded when a question first meets them, so methods asked first look slower.
-- The brackets hold 95% bootstrap intervals.
+- The columns are those of `langgraph-rag eval` ([meaning](evaluation.md#the-figures)): means per question, the \
+median of the seconds, and 95% bootstrap intervals in brackets.
 - *dense* is single-shot RAG that searches by meaning alone. The methods search by meaning and words, then walk over \
 the triple graph.
-
-## In short
-
-R@5 and F1 on each data set; calls and tokens over all data sets.
-
-{short}
 {sections}{ablations}"""
 _ABLATIONS = """
 ## What the ablations change
@@ -70,8 +60,7 @@ def results_page(figures: Figures) -> str:
         cores=figures["machine"]["cores"],
         cpu=figures["machine"]["cpu"],
         minutes=f"It took {_listed(spent)}." if spent else "",
-        sections="\n".join(_section(name, rows) for name, rows in data.items()),
-        short=readme_table(figures),
+        sections="".join(_section(name, rows) for name, rows in data.items()),
         ablations=ablations,
     )
 
@@ -111,7 +100,17 @@ def write_pages(figures: Figures) -> None:
 def _section(name: str, rows: Rows) -> str:
     shown = {title: f"images/results/{name}/{file}.png" for title, file in _PICTURES.items()}
     pictures = "\n".join(f"![{title} on {name_of(name)}]({path})" for title, path in shown.items())
-    return f"## {name_of(name)}\n\n{markdown_table(rows)}\n{pictures}\n"
+    lines = ["Method", *_COLUMNS], ["---", *("---:" for _ in _COLUMNS)], *(_cells(*row) for row in rows.items())
+    return f"\n## {name_of(name)}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines) + f"\n{pictures}\n"
+
+
+def _cells(method: str, row: Any) -> list[str]:
+    """Return a row of a data set's table; F1 and R@5, by which methods are compared, have their intervals."""
+    shown = [f"{row[name]:,.0f}" if name == "tokens" else _shown(row[name]) for name in _COLUMNS.values()]
+    for place, name in enumerate(_COLUMNS.values()):
+        if name in ("f1", "recall_at_5") and row["intervals"].get(name):
+            shown[place] += " ({}–{})".format(*row["intervals"][name])
+    return [method, *shown]
 
 
 def _ablations(data: Mapping[str, Rows]) -> str:

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -91,12 +92,8 @@ def test_the_settings_of_each_method_are_those_its_nodes_read(name: str, graphs:
     modules = {home, *(type(node.runnable.step).__module__ for node in graphs[name].nodes.values())}
     read = set().union(*map(_settings_read_in, modules)) - FOR_ALL
     defaults = sys.modules[home].DEFAULTS
-    rows = [
-        [f"[`{setting}`](settings.md)", f"`{_code(getattr(defaults, setting))}`", _line(about["description"])]
-        for setting, about in SETTINGS.items()
-        if setting in read
-    ]
-    check_part(DOCS / f"{name}.md", "settings", table(["Setting", "Default here", "What it is"], rows))
+    values = [f"`{setting}` ({_code(getattr(defaults, setting))})" for setting in SETTINGS if setting in read]
+    check_part(DOCS / f"{name}.md", "settings", f"{', '.join(values)}.")
 
 
 def test_the_page_of_settings_has_all_of_the_context() -> None:
@@ -124,7 +121,33 @@ def test_the_costs_on_the_first_page_are_those_that_were_measured() -> None:
 def test_the_page_of_the_command_line_is_its_help() -> None:
     command = get_command(app)
     help_text = get_docs_for_click(obj=command, ctx=command.context_class(command), name="langgraph-rag")  # type: ignore[arg-type]
-    check_part(DOCS / "command-line.md", "help", help_text[help_text.index("\n## ") :].replace("  [", " ["))
+    check_part(DOCS / "command-line.md", "help", _brief(help_text[help_text.index("\n## ") :].replace("  [", " [")))
+
+
+def _brief(help_text: str) -> str:
+    """Say once what several commands have, and leave settings to their page."""
+    usage, heads, help_ = r"\*\*Usage\*\*:\s+```[^`]*```\n\n", r"\*\*\w+\*\*:\n\n", r"^\* `--help.*\n"
+    commands = re.sub(f"{usage}|{heads}|{help_}", "", help_text, flags=re.MULTILINE)
+    told = Counter(re.findall(r"^\* `--.*$", commands, re.MULTILINE))
+    settings = {name.removesuffix("_s").replace("_", "-") for name in SETTINGS}
+    common = [line for line, times in told.items() if times > 1 and _option(line) not in settings]
+    set_per_run = {line for line, times in told.items() if times > 1 and _option(line) in settings}
+
+    def brief(command: str) -> str:
+        lines = command.rstrip().split("\n")
+        also = [f"`--{_option(line)}`" for line in lines if line in common]
+        also += ["all [settings](settings.md)"] if set_per_run.intersection(lines) else []
+        kept = [line for line in lines if line not in common and line not in set_per_run]
+        return "\n".join([*kept, *([f"* Also {', '.join(also)}."] if also else [])])
+
+    parts = [
+        brief(command.strip()) for command in re.split(r"^(?=##+ )", commands, flags=re.MULTILINE) if command.strip()
+    ]
+    return "\n\n".join([*parts, "## Options of several commands\n\n" + "\n".join(common)])
+
+
+def _option(line: str) -> str:
+    return found[1] if (found := re.match(r"\* `--([\w-]+)", line)) else ""
 
 
 def test_every_error_is_in_the_page_of_troubles() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections import Counter
 from typing import Any, get_args
 
@@ -10,7 +9,7 @@ import pytest
 from fakes import ScriptedModel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from pages import DOCS, check_part, table
+from pages import DOCS, check_part
 from pydantic import ValidationError
 
 from langgraph_rag import KnowledgeBase, ModelExtractor, create_cirag, create_par_rag, with_messages
@@ -184,20 +183,15 @@ def test_what_is_no_event_is_refused(event: dict[str, Any]) -> None:
 
 
 # --- the documentation -----------------------------------------------------------------------------------------------
-def described(node: str) -> list[str]:
-    """Return a kind as a row of a table."""
+def described(node: str) -> str:
+    """Return a kind as an item of a list, with the names of its fields."""
     schema = event_schema()["$defs"][KINDS[node].__name__]
-    fields = {name: field for name, field in schema["properties"].items() if name not in ("v", "node")}
-    told = "<br>".join(f"`{name}`: {one_line(field['description'])}" for name, field in fields.items())
-    return [f"`{node}`", one_line(schema["description"]), told]
-
-
-def one_line(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
+    fields = ", ".join(f"`{name}`" for name in schema["properties"] if name not in ("v", "node"))
+    return f"- **`{node}`**: {' '.join(schema['description'].split())} {fields}"
 
 
 def test_the_documentation_lists_every_kind_with_its_fields() -> None:
-    check_part(DOCS / "streaming.md", "events", table(["`node`", "What has happened", "Fields"], map(described, KINDS)))
+    check_part(DOCS / "streaming.md", "events", "\n".join(map(described, KINDS)))
 
 
 def test_the_json_schema_in_the_documentation_is_that_of_the_events() -> None:
