@@ -21,8 +21,8 @@ from measuring import Round, counted, data_sets, questions, quiet, report, round
 from scaling import repeated
 
 from langgraph_rag.records import Record, ids_of
-from langgraph_rag.tools.storage.record_store import RecordStore
-from langgraph_rag.tools.storage.word_index import words_to_search
+from langgraph_rag.tools.index.words import words_to_search
+from langgraph_rag.tools.stores.records import RecordStore
 
 _SIZES = (5_000, 20_000, 80_000)
 _DEPTH = 50

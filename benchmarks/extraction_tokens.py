@@ -16,7 +16,7 @@ from scripted import reply
 from langgraph_rag.metering import estimated_tokens, tokens_in
 from langgraph_rag.nodes.extract_triples import batches
 from langgraph_rag.prompts.cirag import EXTRACT_FACTS, SentencesOf
-from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 
 
 def main(corpus: Path, facts: Path | None = None) -> None:

@@ -22,12 +22,12 @@ from typing import Any
 
 from langgraph_rag.normal_forms import normalise, stands_in
 from langgraph_rag.records import Fact, Record
+from langgraph_rag.tools.facts.extraction import RuleExtractor, TripleExtractor, valid_readings
 from langgraph_rag.tools.facts.names import with_whole_names
 from langgraph_rag.tools.facts.stated import stated
+from langgraph_rag.tools.facts.topics import topic_of
+from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import RuleExtractor, TripleExtractor, valid_readings
-from langgraph_rag.tools.language.text import RULES, text_pipeline
-from langgraph_rag.tools.language.topics import topic_of
 
 _JUDGEMENTS = ("wrong", "cut off", "without content", "fine")
 _MANY = 1.96  # standard deviations on each side of a 95 % interval

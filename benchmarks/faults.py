@@ -23,7 +23,7 @@ from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import create
 from langgraph_rag.models.bindings import ChatModel
-from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.documents.files import read_documents
 
 METHODS = ("cirag", "kirag", "dualrag", "mgranrag", "par_rag")
 DEADLINE_S = 30.0

@@ -29,9 +29,9 @@ from measuring import corpus, questions, report, verdict
 from langgraph_rag import Context, KnowledgeBase, load_model
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.records import Record, ids_of
-from langgraph_rag.tools.search import SEARCHES
-from langgraph_rag.tools.storage.exact_search import VectorTable
-from langgraph_rag.tools.storage.record_store import RecordStore
+from langgraph_rag.tools.retrieve.search import SEARCHES
+from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.vector_files import VectorTable
 
 _DEPTH = 10
 _TEAMS = ("law", "press", "sales", "post", "lab")

@@ -17,7 +17,7 @@ import numpy as np
 from measuring import report, timed, verdict
 
 from langgraph_rag import KnowledgeBase
-from langgraph_rag.tools.storage.record_store import RecordStore
+from langgraph_rag.tools.stores.records import RecordStore
 
 _INDEX = [str(Path(sys.executable).with_name("langgraph-rag")), "index"]
 _SAME_VECTOR = 0.999  # cosine; each process chooses the number format itself

@@ -29,8 +29,8 @@ from typing import Generic, TypeVar
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.reading.files import read_documents
 
 Figures = Mapping[str, object]
 RESULTS = Path(__file__).parent / "results"

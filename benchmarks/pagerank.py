@@ -19,7 +19,7 @@ import igraph
 import numpy as np
 from measuring import Round, counted, quiet, report, rounds, seconds, timed, verdict
 
-from langgraph_rag.tools.knowledge_graphs.pagerank import EPSILON, RESTART, Ids, Numbers, PageRankGraph
+from langgraph_rag.tools.index.pagerank import EPSILON, RESTART, Ids, Numbers, PageRankGraph
 
 SPEED_GOAL, GROWTH_GOAL = 20.0, 4.0
 _SMALL, _LARGE = 12_000, 100_000

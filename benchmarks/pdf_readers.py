@@ -19,7 +19,7 @@ from typing import Any
 
 from measuring import report
 
-from langgraph_rag.tools.reading.pdf import read_pdf
+from langgraph_rag.tools.documents.pdf import read_pdf
 
 Reader = Callable[[bytes], list[str]]
 _FRAGMENTS: dict[str, dict[str, list[str]]] = {

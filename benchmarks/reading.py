@@ -17,8 +17,8 @@ from pathlib import Path
 
 from measuring import computing_beside, indexed, report, timed
 
-from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
-from langgraph_rag.tools.storage.database import Database
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.stores.database import Database
 
 _READ = 10  # passages at a time
 _COLUMNS, _OF = "id, head, relation, tail", "triples JOIN passages ON number = passage WHERE id IN"

@@ -32,7 +32,7 @@ from measuring import report, verdict
 from langgraph_rag import KnowledgeBase, load_model
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import METHODS
-from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.documents.files import read_documents
 
 _STARTS_WITHIN_S = 120.0
 _DIES_AFTER_S = 5.0  # while a reply is being written

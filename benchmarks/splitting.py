@@ -20,7 +20,7 @@ from measuring import report
 from langgraph_rag import KnowledgeBase, Splitting
 from langgraph_rag.context import DEFAULT_SEARCH
 from langgraph_rag.records import FoundPassage
-from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.documents.files import read_documents
 
 _MARKS = str.maketrans({**dict.fromkeys("‘’‚‛`", "'"), **dict.fromkeys("“”„", '"'), **dict.fromkeys("‐‑‒–—−", "-")})
 

@@ -22,8 +22,8 @@ from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.support import support_of
 from langgraph_rag.offline.words import LIKELY, name_likeness
 from langgraph_rag.records import Record, Supported
-from langgraph_rag.tools.language.spans import spot
-from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.ingest.spans import spot
+from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 
 _VERDICTS: tuple[Supported, ...] = ("yes", "partly", "no")
 _SETS = ("hotpotqa", "2wiki", "musique")

@@ -18,12 +18,11 @@ from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Result
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.retriever import KnowledgeBaseRetriever
-from langgraph_rag.tools.embedding.embeddings import load_embeddings
-from langgraph_rag.tools.facts.parsed import ParseExtractor
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.facts.extraction import ParseExtractor, RuleExtractor
+from langgraph_rag.tools.ingest.embeddings import load_embeddings
+from langgraph_rag.tools.ingest.splitting import Splitting
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import RuleExtractor
-from langgraph_rag.tools.reading.files import read_documents
-from langgraph_rag.tools.splitting import Splitting
 
 __all__ = [
     "Context",

@@ -10,10 +10,10 @@ from fakes import ArithmeticEmbeddings
 from savers import postgres
 
 import langgraph_rag
-from langgraph_rag.tools import indexing
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.ingest import indexing
+from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.text import RULES, text_pipeline
-from langgraph_rag.tools.reading.files import read_documents
 
 SAMPLE = Path(langgraph_rag.__file__).parent / "sample"
 

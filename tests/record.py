@@ -24,8 +24,8 @@ from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.methods import create
 from langgraph_rag.models.loading import load_model
+from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.reading.files import read_documents
 
 QUESTIONS = {
     "adaptive": "q01,q05,q10",

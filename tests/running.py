@@ -7,7 +7,7 @@ from typing import Any
 from fakes import ScriptedModel
 
 from langgraph_rag.records import Record
-from langgraph_rag.tools.language.extraction import Reading
+from langgraph_rag.tools.facts.extraction import Reading
 
 
 class TableExtractor:

@@ -4,8 +4,8 @@ import numpy as np
 from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.records import Candidate, Source, titled_text
-from langgraph_rag.tools.aligner import BiEncoder, OwnAligner, names_led_to, with_and_without_chain
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.retrieve.rerankers import BiEncoder, OwnAligner, names_led_to, with_and_without_chain
 
 QUESTION = "Where was the director of The Salt Road born?"
 

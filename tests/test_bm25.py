@@ -12,9 +12,10 @@ from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.context import Search
 from langgraph_rag.evaluation.questions import load_questions
+from langgraph_rag.tools.index import words as bm25
+from langgraph_rag.tools.index.words import parts_of, words_to_search
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.storage import bm25, change_log
-from langgraph_rag.tools.storage.word_index import parts_of, words_to_search
+from langgraph_rag.tools.stores import change_log
 
 QUERIES = [
     "Who directed Nine Tides?",

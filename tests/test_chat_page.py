@@ -37,9 +37,9 @@ from playwright.sync_api import (
 
 from langgraph_rag.chat.evidence import drawn
 from langgraph_rag.records import Evidence
-from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.facts.extraction import PlaceholderExtractor
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import PlaceholderExtractor
 
 QUESTION, ANSWER = "In which town was the engineer who designed the Sarl Viaduct born?", "Anstrey"
 OTHER, OTHER_ANSWER = "Whom did the director of Nine Tides marry?", "Corwen Ashlade"

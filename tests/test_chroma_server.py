@@ -233,7 +233,7 @@ def test_a_server_that_is_not_there_is_told_and_the_old_place_stays(
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.storage.chroma._TIMEOUT", 0.2)
+    monkeypatch.setattr("langgraph_rag.tools.stores.chroma._TIMEOUT", 0.2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

@@ -11,12 +11,12 @@ from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record, Statement
+from langgraph_rag.tools.index.entity_graph import EntityGraph, EntityRows
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph, HierarchyRows
+from langgraph_rag.tools.index.triple_graph import TripleGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph, EntityRows
-from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph, HierarchyRows
-from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
-from langgraph_rag.tools.storage import change_log
-from langgraph_rag.tools.storage.change_log import _KEPT, ChangeLog
+from langgraph_rag.tools.stores import change_log
+from langgraph_rag.tools.stores.change_log import _KEPT, ChangeLog
 
 NAMES = ["Kell", "kell", "Ada Renk", "Renk", "Halden Ferry", "Norrland", "Sund", "Tolmar Bridge", "Old Tolmar", "?!"]
 RELATIONS = ["lies in", "Lies in", "was built by", "serves"]

@@ -22,9 +22,14 @@ from tiny_bert import save_bert
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.tools.embedding.calling import embed_queries, embed_texts, name_of
-from langgraph_rag.tools.embedding.embeddings import load_embeddings
-from langgraph_rag.tools.embedding.sentence_embeddings import FAMILIES, Family, MiniLMEmbeddings, SentenceEmbeddings
+from langgraph_rag.tools.ingest.embedder import embed_queries, embed_texts, name_of
+from langgraph_rag.tools.ingest.embeddings import (
+    FAMILIES,
+    Family,
+    MiniLMEmbeddings,
+    SentenceEmbeddings,
+    load_embeddings,
+)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +114,7 @@ def test_short_texts_are_not_padded_to_long_ones(tiny: Path) -> None:
 
 
 def test_queries_of_one_length_share_batches(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.embedding.batching.LARGEST_BATCH", 3)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.tokens.LARGEST_BATCH", 3)
     embeddings = SentenceEmbeddings("x", str(tiny), Family())
     texts = ["mill " * 40, "town", "mill town", "town " * 41, "mill", "town mill"]
     batches = batches_of(embeddings)
@@ -246,7 +251,7 @@ class FasterInBfloat16:
 
 @pytest.mark.parametrize(("least", "chosen"), [(16, ("bfloat16", 16)), (64, ("bfloat16", 64)), (99, ("float32", 16))])
 def test_a_format_is_not_chosen_if_vectors_depend_on_their_batch(least: int, chosen: tuple[str, int]) -> None:
-    encoders: Any = pytest.importorskip("langgraph_rag.tools.embedding.encoders")
+    encoders: Any = pytest.importorskip("langgraph_rag.tools.ingest.encoders")
 
     encoder = encoders._in_fastest_format(FasterInBfloat16(least))
 
@@ -254,7 +259,7 @@ def test_a_format_is_not_chosen_if_vectors_depend_on_their_batch(least: int, cho
 
 
 def test_texts_are_not_padded_beyond_what_a_model_can_read(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sentence_transformer: Any = pytest.importorskip("langgraph_rag.tools.embedding.sentence_transformer")
+    sentence_transformer: Any = pytest.importorskip("langgraph_rag.tools.ingest.sentence_transformer")
     model: Any = sentence_transformer.read_model(str(tiny), "mean")
     model.max_seq_length = 37
     monkeypatch.setattr(sentence_transformer, "read_model", lambda *_: model)
@@ -276,7 +281,7 @@ def test_on_another_device_texts_of_like_length_share_a_batch(tiny: Path) -> Non
 
 def test_the_packaged_model_is_ready_without_transformers() -> None:
     probe = (
-        "import sys; from langgraph_rag.tools.embedding.embeddings import load_embeddings;"
+        "import sys; from langgraph_rag.tools.ingest.embeddings import load_embeddings;"
         "load_embeddings('minilm').embed_query('Kell'); sys.exit('transformers' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
@@ -330,7 +335,7 @@ def test_a_transformer_runs_as_one_call_with_the_same_vectors_and_as_it_is_where
     tiny: Path,
 ) -> None:
     load: Any = pytest.importorskip("sentence_transformers").SentenceTransformer
-    encoder: Any = pytest.importorskip("langgraph_rag.tools.embedding.sentence_transformer").SentenceTransformerEncoder
+    encoder: Any = pytest.importorskip("langgraph_rag.tools.ingest.sentence_transformer").SentenceTransformerEncoder
     plain, traced, odd = (load(str(tiny), device="cpu") for _ in range(3))
     texts = ["mill " * n for n in (1, 3, 40)]
 

@@ -4,8 +4,8 @@ import pytest
 
 from langgraph_rag.errors import EmptyKnowledgeBaseError
 from langgraph_rag.records import Naming
+from langgraph_rag.tools.index.entity_graph import EntityGraph, EntityRows
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph, EntityRows
 
 STATEMENTS = [
     ("ferry", "Halden Ferry", "serves", "Kell"),

@@ -56,7 +56,7 @@ from langgraph_rag.evaluation.pictures import draw_comparison, frontier
 from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
-from langgraph_rag.tools.reading import question_sets
+from langgraph_rag.tools.documents import question_sets
 
 QUESTIONS = [
     Question(id="q1", question="Where is Kell?", answers=["Norrland"], supporting_ids=["p1", "p2"], type="bridge"),

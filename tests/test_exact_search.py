@@ -7,12 +7,11 @@ import pytest
 from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.storage import change_log
-from langgraph_rag.tools.storage.chroma import in_folder
-from langgraph_rag.tools.storage.database import Database
-from langgraph_rag.tools.storage.exact_search import VectorRows, VectorTable
-from langgraph_rag.tools.storage.vector_files import VectorFiles
-from langgraph_rag.tools.vectors import Matrix, unit
+from langgraph_rag.tools.stores import change_log
+from langgraph_rag.tools.stores.chroma import in_folder
+from langgraph_rag.tools.stores.database import Database
+from langgraph_rag.tools.stores.vector_files import VectorFiles, VectorRows, VectorTable
+from langgraph_rag.tools.stores.vectors import Matrix, unit
 
 FOOTER = "Sent from the ferry office in Pellworth."
 
@@ -97,7 +96,7 @@ def test_more_vectors_are_searched_by_the_index(tmp_path: Path, monkeypatch: pyt
     files, some = VectorFiles(in_folder(tmp_path / "chroma"), change_log.ChangeLog(changes, "vectors")), vectors(5)
     files.put(list("abcde"), some)
     exact, stored = files.search(some, 3), files.passages(["b", "unknown"])
-    monkeypatch.setattr("langgraph_rag.tools.storage.vector_files._EXACT", 4)
+    monkeypatch.setattr("langgraph_rag.tools.stores.vector_files._EXACT", 4)
     monkeypatch.delattr(VectorTable, "nearest")
 
     for found_, expected in zip(files.search(some, 3), exact, strict=True):

@@ -10,7 +10,7 @@ import pytest
 from conftest import SAMPLE
 
 from langgraph_rag import KnowledgeBase
-from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.documents.files import read_documents
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PRINTED = {

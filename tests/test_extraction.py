@@ -18,14 +18,14 @@ from langgraph_rag.errors import BudgetReachedError, KnowledgeBaseError, ModelCa
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.prompts import cirag as prompts
 from langgraph_rag.records import Fact, Record
-from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import (
+from langgraph_rag.tools.facts.extraction import (
     PlaceholderExtractor,
     Reading,
     RuleExtractor,
     TripleExtractor,
     valid_facts,
 )
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
 def record(id_: str, *sentences: str, title: str = "Halden Mill") -> Record:
@@ -484,7 +484,7 @@ async def test_what_cannot_be_read_is_left_alone_for_a_while(
         asked = []
         for seconds in (0.0, 0.0, 0.0, 601.0):
             later = time.monotonic() + seconds
-            monkeypatch.setattr("langgraph_rag.tools.triple_reading.time.monotonic", lambda later=later: later)
+            monkeypatch.setattr("langgraph_rag.tools.ingest.indexing.time.monotonic", lambda later=later: later)
             model.received.clear()
             assert await kb.atriples(kb.ids()) == []
             asked.append(len(model.received))

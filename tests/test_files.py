@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.documents import to_passages
-from langgraph_rag.tools.embedding.tokens import ESTIMATED
-from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.ingest.documents import to_passages
+from langgraph_rag.tools.ingest.tokens import ESTIMATED
 
 
 def passages_of(folder: Path, markdown: str) -> list[tuple[str, str]]:

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.fusion import blend, covering, fuse
+from langgraph_rag.tools.index.entity_graph import EntityRows
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityRows
-from langgraph_rag.tools.knowledge_graphs.graph_search import walk_from
-from langgraph_rag.tools.search import SEARCHES
+from langgraph_rag.tools.retrieve.fusion import blend, covering, fuse
+from langgraph_rag.tools.retrieve.search import SEARCHES, walk_from
 
 CHAIN = [
     {"id": "viaduct", "title": "Sarl Viaduct", "text": "The Sarl Viaduct was designed by Matthis Orvane."},

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from langgraph_rag.records import Record
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph, HierarchyRows
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph, HierarchyRows
 
 
 def record(id_: str, title: str, sentences: Sequence[str], phrases: Sequence[str]) -> Record:

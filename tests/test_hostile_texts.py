@@ -10,14 +10,14 @@ from langgraph_rag.matching import resolve
 from langgraph_rag.nodes.citations import cited, uncited
 from langgraph_rag.normal_forms import without_piles
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.tools.documents import to_passages
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.documents.html import read_html
+from langgraph_rag.tools.documents.markdown import read_markdown
+from langgraph_rag.tools.facts.extraction import extract_triples
+from langgraph_rag.tools.ingest.documents import to_passages
+from langgraph_rag.tools.ingest.spans import spot
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.rule_triples import extract_triples
-from langgraph_rag.tools.language.spans import spot
-from langgraph_rag.tools.reading.files import read_documents
-from langgraph_rag.tools.reading.html import read_html
-from langgraph_rag.tools.reading.markdown import read_markdown
-from langgraph_rag.tools.search import SEARCHES
+from langgraph_rag.tools.retrieve.search import SEARCHES
 
 
 @pytest.mark.parametrize(

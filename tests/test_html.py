@@ -5,9 +5,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.reading.files import read_documents
-from langgraph_rag.tools.reading.html import read_html
-from langgraph_rag.tools.reading.markdown import Section, read_markdown
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.documents.html import read_html
+from langgraph_rag.tools.documents.markdown import Section, read_markdown
 
 _DOCS = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 

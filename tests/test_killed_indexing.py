@@ -12,13 +12,13 @@ from fakes import ArithmeticEmbeddings, contents, vectors
 from processes import start
 
 from langgraph_rag.records import Record
-from langgraph_rag.tools.embedding.sentence_embeddings import FEW, Family, SentenceEmbeddings
-from langgraph_rag.tools.embedding.tokens import ESTIMATED
+from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
+from langgraph_rag.tools.ingest.embeddings import FEW, Family, SentenceEmbeddings
+from langgraph_rag.tools.ingest.tokens import ESTIMATED
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.storage import vector_files
-from langgraph_rag.tools.storage.record_store import RecordStore
-from langgraph_rag.tools.storage.vector_files import VectorFiles
+from langgraph_rag.tools.stores import vector_files
+from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.vector_files import VectorFiles
 
 PASSAGES = 300
 THREADS = 2  # that embed
@@ -216,7 +216,7 @@ def test_files_of_vectors_are_made_anew_where_they_crash_who_opens_them_and_not_
         assert opening.exitcode == -signal.SIGKILL
     assert (tmp_path / "chroma" / "opening").exists()
 
-    monkeypatch.setattr("langgraph_rag.tools.storage.vector_files._TRIAL", crash + vector_files._TRIAL)
+    monkeypatch.setattr("langgraph_rag.tools.stores.vector_files._TRIAL", crash + vector_files._TRIAL)
     with KnowledgeBase.open(tmp_path, ArithmeticEmbeddings()) as kb:
         assert vectors(kb) == before
     assert bool(files) and files.isdisjoint(tmp_path.glob("chroma/*/*")) == anew

@@ -25,15 +25,15 @@ from langgraph_rag.errors import EmbedderError, KnowledgeBaseError
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record, ids_of
-from langgraph_rag.tools import indexing
-from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
-from langgraph_rag.tools.embedding.tokens import ESTIMATED
+from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
+from langgraph_rag.tools.ingest import indexing
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.text import Analysis, TextPipeline, text_pipeline
+from langgraph_rag.tools.ingest.tokens import ESTIMATED
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.language.text import Analysis, TextPipeline, text_pipeline
-from langgraph_rag.tools.search import SEARCHES
-from langgraph_rag.tools.storage.database import Database
-from langgraph_rag.tools.vectors import Matrix
+from langgraph_rag.tools.retrieve.search import SEARCHES
+from langgraph_rag.tools.stores.database import Database
+from langgraph_rag.tools.stores.vectors import Matrix
 
 Documents = list[dict[str, str]]
 

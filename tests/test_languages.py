@@ -13,11 +13,11 @@ from langgraph_rag.metering import tokens_in
 from langgraph_rag.normal_forms import normalise, words_of
 from langgraph_rag.records import Record
 from langgraph_rag.refusals import is_refusal, may_begin_as_refusal
-from langgraph_rag.tools.documents import to_passages
-from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
-from langgraph_rag.tools.language.extraction import Reading
-from langgraph_rag.tools.language.text import RULES, text_pipeline
-from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.facts.extraction import Reading
+from langgraph_rag.tools.ingest.documents import to_passages
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 
 PAGES = {
     "桥": "青山大桥由佐藤健一设计。",

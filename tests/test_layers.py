@@ -145,4 +145,4 @@ def test_chroma_is_imported_in_one_place() -> None:
         for module, file in MODULES.items()
         if "chromadb" in {name.split(".")[0] for name in imports(file.read_text(encoding="utf-8"))}
     ]
-    assert importing == [f"{PACKAGE}.tools.storage.chroma"]
+    assert importing == [f"{PACKAGE}.tools.stores.chroma"]

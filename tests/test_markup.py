@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from langgraph_rag.errors import UnknownNameError
-from langgraph_rag.tools.reading.files import read_documents
-from langgraph_rag.tools.reading.markup import ending_of
-from langgraph_rag.tools.splitting import Splitter, Splitting
-from langgraph_rag.tools.turns import turns_of
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.documents.folders import ending_of
+from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, turns_of
 
 WHEELS = " ".join(f"The wheel {n} turns slowly." for n in range(15))
 DAMS = " ".join(f"The dam {n} holds well." for n in range(15))

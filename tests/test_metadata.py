@@ -19,11 +19,11 @@ from langgraph_rag import knowledge_base_tools
 from langgraph_rag.methods import METHODS
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record, page_of
-from langgraph_rag.tools.documents import AnyDocument, to_passages
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.facts.extraction import RuleExtractor
+from langgraph_rag.tools.ingest.documents import AnyDocument, to_passages
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import RuleExtractor
-from langgraph_rag.tools.reading.files import read_documents
-from langgraph_rag.tools.storage.record_store import content_hash, has_own_id
+from langgraph_rag.tools.stores.records import content_hash, has_own_id
 
 ISLE = {"id": "isle", "title": "Kell", "text": "Kell is an island in Norland.", "source": "isles.pdf"}
 LIKE_FIELDS = {"id": 7, "text": "x", "metadata": {"page": 1}}

@@ -13,8 +13,8 @@ from langgraph_rag.errors import BudgetReachedError
 from langgraph_rag.metering import metered
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.records import Fact, Record, Usage
+from langgraph_rag.tools.facts.extraction import Reading
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import Reading
 
 ISLES = ["Kell", "Sund", "Ferl", "Ost", "Orsby", "Thorn", "Holm", "Skell", "Brack", "Vint"]
 

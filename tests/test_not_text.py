@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_rag.tools.reading.files import read_documents
-from langgraph_rag.tools.reading.not_text import is_sign, leads_on, without_lists_of_pages
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.documents.not_text import is_sign, leads_on, without_lists_of_pages
 
 DOTTED = [f"{n} Chapter of mills {'. ' * 20}{3 * n}" for n in range(1, 6)]
 HEADED = ["Table of Contents", "", *(f"The mill number {n} {7 * n}" for n in range(1, 9))]

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from langgraph_rag import read_documents
 from langgraph_rag.cli import app
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.reading import slides, workbooks
+from langgraph_rag.tools.documents import office
 
 ROWS: list[list[object]] = [["Boat", "Built", "Builder"], ["Ada", 1904, "Renk"], ["Orla", 1911, "Vint"]]
 
@@ -217,7 +217,7 @@ def test_files_without_text_or_of_too_much_are_refused(tmp_path: Path, monkeypat
         read_documents(tmp_path / "empty.pptx")
     with pytest.raises(DocumentError, match="expected sheets with rows below the names of columns, got none"):
         read_documents(_saved(tmp_path, Workbook()))
-    for module, name in ((slides, "empty.pptx"), (workbooks, "ferries.xlsx")):
+    for module, name in ((office, "empty.pptx"), (office, "ferries.xlsx")):
         monkeypatch.setattr(module, "_LARGEST", 100)
         with pytest.raises(DocumentError, match="it has [0-9,]+ bytes of text"):
             read_documents(tmp_path / name)

@@ -16,7 +16,7 @@ from langgraph_rag.offline.reading import read
 from langgraph_rag.offline.rewording import as_question
 from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.offline.words import stem
-from langgraph_rag.tools.language.rule_triples import extract_triples
+from langgraph_rag.tools.facts.extraction import extract_triples
 
 TEXTS = [
     (

@@ -12,8 +12,8 @@ from processes import start
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.search import SEARCHES
-from langgraph_rag.tools.storage.vector_files import VectorFiles
+from langgraph_rag.tools.retrieve.search import SEARCHES
+from langgraph_rag.tools.stores.vector_files import VectorFiles
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from langgraph_rag.tools.knowledge_graphs.pagerank import Numbers, PageRankGraph, PassageNodes
+from langgraph_rag.tools.index.pagerank import Numbers, PageRankGraph, PassageNodes
 
 PATH = PageRankGraph.from_edges(4, [0, 1], [1, 2])  # 0 - 1 - 2, and 3 alone
 

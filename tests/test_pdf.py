@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from langgraph_rag import read_documents
 from langgraph_rag.cli import app
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.reading import pdf as reading
-from langgraph_rag.tools.reading.pdf import read_pdf
+from langgraph_rag.tools.documents import pdf as reading
+from langgraph_rag.tools.documents.pdf import read_pdf
 
 Line = tuple[float, str] | tuple[float, str, float] | tuple[float, str, float, float]
 """The size of letters, the text, and where it begins: from the left, and from the bottom of the page."""

@@ -13,7 +13,7 @@ from langgraph_rag import KnowledgeBase
 from langgraph_rag.errors import DocumentError, UnknownNameError
 from langgraph_rag.evaluation import Question, QuestionFileError, load_questions, located
 from langgraph_rag.evaluation.metrics import all_at, recall_at
-from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.documents.files import read_documents
 
 FILM = ["Nine Tides is a film of 1954.", " It was directed by Ilse Tarrant."]
 ILSE = ["Ilse Tarrant was a director.", " In 1938 she married Corwen Ashlade."]
@@ -94,8 +94,8 @@ def written(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture(autouse=True)
 def own_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.embedding.embeddings.MiniLMEmbeddings", ArithmeticEmbeddings)
-    monkeypatch.setattr("langgraph_rag.tools.embedding.embeddings.MINILM", "arithmetic")
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.MiniLMEmbeddings", ArithmeticEmbeddings)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.MINILM", "arithmetic")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from langgraph_rag.metering import metered
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.models.response_cache import ResponseCache
 from langgraph_rag.prompts.answering import ANSWER_FROM_TRIPLES, Answer
-from langgraph_rag.tools.storage.database import Database
+from langgraph_rag.tools.stores.database import Database
 
 GOOD = '{"thought": "The fact says so.", "answer": "Ilse Tarrant"}'
 TARRANT = Answer(thought="The fact says so.", answer="Ilse Tarrant")

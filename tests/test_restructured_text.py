@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_rag.tools.reading.files import read_documents
-from langgraph_rag.tools.reading.restructured_text import restructured_text_to_html
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.documents.restructured_text import restructured_text_to_html
 
 
 def read(tmp_path: Path, text: str) -> list[tuple[object, object]]:

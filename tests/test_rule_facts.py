@@ -2,8 +2,8 @@
 
 import pytest
 
-from langgraph_rag.tools.language.rule_triples import extract_triples
-from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.facts.extraction import extract_triples
+from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 
 
 def stated(title: str, text: str) -> list[str]:

@@ -10,10 +10,10 @@ import pytest
 from fakes import ArithmeticEmbeddings, contents
 from processes import start
 
-from langgraph_rag.tools.embedding.tokens import ESTIMATED
+from langgraph_rag.tools.ingest.splitting import Splitting
+from langgraph_rag.tools.ingest.tokens import ESTIMATED
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.search import SEARCHES
-from langgraph_rag.tools.splitting import Splitting
+from langgraph_rag.tools.retrieve.search import SEARCHES
 
 COARSE, FINE = Splitting(90), Splitting(40, 8)
 DOCUMENTS = [

@@ -8,12 +8,11 @@ import pytest
 from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.errors import EmbeddingsMismatchError
-from langgraph_rag.tools.documents import to_passages
-from langgraph_rag.tools.embedding.embeddings import PlaceholderEmbeddings
-from langgraph_rag.tools.embedding.sentence_embeddings import MiniLMEmbeddings
-from langgraph_rag.tools.embedding.tokens import ESTIMATED, Tokens, tokens_of
+from langgraph_rag.tools.ingest.documents import to_passages
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings, PlaceholderEmbeddings
+from langgraph_rag.tools.ingest.splitting import Splitter, Splitting
+from langgraph_rag.tools.ingest.tokens import ESTIMATED, Tokens, tokens_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.splitting import Splitter, Splitting
 
 SENTENCE = "The ferry to Kell sails at noon."  # of 9 tokens by the estimate
 MINILM = MiniLMEmbeddings().tokens

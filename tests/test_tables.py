@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.reading.files import read_documents, read_what_can_be
+from langgraph_rag.tools.documents.files import read_documents, read_what_can_be
 
 
 def _read(tmp_path: Path, text: str, name: str = "mills.csv") -> list[dict[str, object]]:

@@ -3,8 +3,8 @@
 import pytest
 
 from langgraph_rag.context import Search
+from langgraph_rag.tools.index.words import terms_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.terms import terms_of
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from spacy.tokens import Doc
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.offline.pages import lines_of
-from langgraph_rag.tools.language.rule_triples import extract_triples
-from langgraph_rag.tools.language.spans import spot
-from langgraph_rag.tools.language.text import TextPipeline, text_pipeline
-from langgraph_rag.tools.language.topics import opening_of, topic_of
+from langgraph_rag.tools.facts.extraction import extract_triples
+from langgraph_rag.tools.facts.topics import opening_of, topic_of
+from langgraph_rag.tools.ingest.spans import spot
+from langgraph_rag.tools.ingest.text import TextPipeline, text_pipeline
 
 
 @pytest.fixture

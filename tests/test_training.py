@@ -18,9 +18,8 @@ from langgraph_rag import KnowledgeBase, create_kirag, load_model
 from langgraph_rag.cli import app
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.tools.aligner import BiEncoder, OwnAligner
-from langgraph_rag.tools.embedding.embeddings import load_embeddings
-from langgraph_rag.tools.embedding.sentence_embeddings import FAMILIES, Family
+from langgraph_rag.tools.ingest.embeddings import FAMILIES, Family, load_embeddings
+from langgraph_rag.tools.retrieve.rerankers import BiEncoder, OwnAligner
 from langgraph_rag.training.aligner import train_aligner
 from langgraph_rag.training.aligner_folder import in_place_of
 from langgraph_rag.training.chains import reasoning_chain
@@ -141,7 +140,7 @@ async def test_each_step_of_a_chain_is_a_lesson_with_what_else_is_found_there(sa
 @pytest.mark.parametrize("family", [Family(), FAMILIES["e5"]])
 def test_training_brings_the_right_triple_to_the_front(base: Path, family: Family) -> None:
     fitting: Any = pytest.importorskip("langgraph_rag.training.fitting")
-    from langgraph_rag.tools.embedding.sentence_transformer import read_model
+    from langgraph_rag.tools.ingest.sentence_transformer import read_model
 
     words = WORDS.split()
     lessons = [

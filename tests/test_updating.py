@@ -15,13 +15,13 @@ from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.parallel_map import parallel_map
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record, Triple
-from langgraph_rag.tools.editing import Added
-from langgraph_rag.tools.indexing import read_later
+from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
+from langgraph_rag.tools.ingest.editing import Added
+from langgraph_rag.tools.ingest.indexing import read_later
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.search import SEARCHES
-from langgraph_rag.tools.storage.record_store import RecordStore
-from langgraph_rag.tools.vectors import Matrix
+from langgraph_rag.tools.retrieve.search import SEARCHES
+from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.vectors import Matrix
 
 Documents = list[dict[str, str]]
 
@@ -480,7 +480,7 @@ async def test_interrupted_while_it_waits_it_still_removes_what_is_not_needed(
         yield from list(parallel_map(*given))[:0]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("langgraph_rag.tools.indexing.parallel_map", interrupted)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.indexing.parallel_map", interrupted)
     kb = KnowledgeBase.open(tmp_path, ArithmeticEmbeddings())
     with pytest.raises(KeyboardInterrupt):
         kb.add([ISLE], progress=False)

@@ -8,8 +8,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from langgraph_rag.errors import DocumentError
-from langgraph_rag.tools.reading import word_parts
-from langgraph_rag.tools.reading.files import read_documents
+from langgraph_rag.tools.documents import word as word_parts
+from langgraph_rag.tools.documents.files import read_documents
 
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _TYPES = "application/vnd.openxmlformats-officedocument.wordprocessingml"

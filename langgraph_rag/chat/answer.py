@@ -17,7 +17,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Evidence, evidence_at, origin_of
 from langgraph_rag.refusals import UNANSWERABLE, is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.storage.record_store import has_own_id
+from langgraph_rag.tools.stores.records import has_own_id
 
 _HEADLINE = 120  # characters, at most, that are shown as large as a headline
 _SOON = 0.1  # seconds between updates, each of which sends the whole text

@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol
 from langgraph_rag.characters import without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Passage
-from langgraph_rag.tools.documents import to_documents
+from langgraph_rag.tools.documents.files import read_documents
+from langgraph_rag.tools.documents.folders import READABLE
+from langgraph_rag.tools.ingest.documents import to_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.reading.files import read_documents
-from langgraph_rag.tools.reading.folders import READABLE
 
 _BATCH = 16  # passages: some seconds each with a large embedder
 UPLOADED = "upload://"  # prefix of the sources of uploads; file paths have no two slashes in a row

@@ -12,7 +12,7 @@ from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Evidence, Record, ids_of, origin_of, page_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.storage.record_store import has_own_id
+from langgraph_rag.tools.stores.records import has_own_id
 
 _READ = 10  # passages shown if there is no evidence
 

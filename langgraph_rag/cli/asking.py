@@ -34,8 +34,8 @@ from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.methods import create
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.narration import narrate
+from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.reading.files import read_documents
 
 _DEMO_QUESTIONS = ("q01", "q05", "q08", "q10", "q04")  # one or two of each type with an answer
 _SAMPLE = "the sample corpus"  # as a source; not its path

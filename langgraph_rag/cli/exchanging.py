@@ -7,7 +7,7 @@ import typer
 
 from langgraph_rag.cli.options import EmbeddingsName, KbFolder, embedder, embedder_of
 from langgraph_rag.naming import counted
-from langgraph_rag.tools.exchange import Form, export, import_from
+from langgraph_rag.tools.ingest.exchange import Form, export, import_from
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 

@@ -26,17 +26,24 @@ from langgraph_rag.naming import counted, first_few, first_problems
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.prompts.cirag import SentencesOf
 from langgraph_rag.records import Passage, Usage, titled_text
-from langgraph_rag.tools.editing import Added
-from langgraph_rag.tools.embedding.sentence_embeddings import CPU
-from langgraph_rag.tools.embedding.tokens import tokens_of
+from langgraph_rag.tools.documents.files import Read, read_what_can_be
+from langgraph_rag.tools.documents.folders import (
+    MARKUP,
+    NAMED,
+    READABLE,
+    empty_folders,
+    left_out,
+    otherwise_named,
+    vanished,
+)
+from langgraph_rag.tools.documents.question_sets import SETS
+from langgraph_rag.tools.documents.tables import FieldNames
+from langgraph_rag.tools.facts.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
+from langgraph_rag.tools.ingest.editing import Added
+from langgraph_rag.tools.ingest.embeddings import CPU
+from langgraph_rag.tools.ingest.splitting import Splitter, Splitting
+from langgraph_rag.tools.ingest.tokens import tokens_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.language.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.reading.files import Read, read_what_can_be
-from langgraph_rag.tools.reading.folders import NAMED, READABLE, empty_folders, left_out, otherwise_named, vanished
-from langgraph_rag.tools.reading.markup import MARKUP
-from langgraph_rag.tools.reading.question_sets import SETS
-from langgraph_rag.tools.reading.rows import FieldNames
-from langgraph_rag.tools.splitting import Splitter, Splitting
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _KINDS = 8  # the most that messages name

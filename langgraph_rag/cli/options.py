@@ -18,9 +18,8 @@ from langgraph_rag.errors import FilterError
 from langgraph_rag.filters import filter_in
 from langgraph_rag.methods import METHODS
 from langgraph_rag.models.loading import MODEL_FORMS
-from langgraph_rag.tools.embedding.calling import embed_queries
-from langgraph_rag.tools.embedding.embeddings import last_embedder, load_embeddings
-from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MINILM
+from langgraph_rag.tools.ingest.embedder import embed_queries
+from langgraph_rag.tools.ingest.embeddings import CPU, MINILM, last_embedder, load_embeddings
 
 
 def named_path(given: str | Path) -> Path:

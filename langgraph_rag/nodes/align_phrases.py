@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _SAME = 0.9  # cosine, the paper's threshold

@@ -17,7 +17,7 @@ from langgraph_rag.normal_forms import first_of_each, normalise, stands_in
 from langgraph_rag.offline.support import support_of
 from langgraph_rag.records import Evidence, Record, Supported, TraceStep, Usage, trace_step
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.language.spans import spot_names
+from langgraph_rag.tools.ingest.spans import spot_names
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 MOST_LOOK_UPS = 3

@@ -14,8 +14,8 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.search import search
 from langgraph_rag.nodes.weigh import Weights, personalization
 from langgraph_rag.records import ScoredPassage, ids_of
-from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _RANKED = 50  # passages kept for the next round and the result, if no more are read

@@ -12,9 +12,9 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.spreading import OFFERED, spread_out
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Evidence, ScoredPassage, Triple
-from langgraph_rag.tools.language.extraction import TripleExtractor
+from langgraph_rag.tools.facts.extraction import TripleExtractor
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.vectors import Matrix
+from langgraph_rag.tools.stores.vectors import Matrix
 
 
 class ConstructInput(TypedDict):

@@ -23,7 +23,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.cirag import EXTRACT_FACTS, FactsOfPassages, SentencesOf, passages_text
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Fact, Record, ScoredPassage
-from langgraph_rag.tools.language.extraction import Reading, TripleExtractor
+from langgraph_rag.tools.facts.extraction import Reading, TripleExtractor
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _P = TypeVar("_P", SentencesOf, Record)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.knowledge_graphs.pagerank import PageRankGraph
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.index.pagerank import PageRankGraph
 
 
 class GrownGraph:

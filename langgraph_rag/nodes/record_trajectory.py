@@ -11,7 +11,7 @@ from langgraph_rag.prompts.answering import evidence_texts
 from langgraph_rag.prompts.par_rag import PlanStep, Trajectory
 from langgraph_rag.records import Evidence, TraceStep, trace_step
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.language.spans import spot_names
+from langgraph_rag.tools.ingest.spans import spot_names
 
 
 class RecordInput(ActingInput):

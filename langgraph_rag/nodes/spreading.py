@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Triple
-from langgraph_rag.tools.language.spans import spot_names
+from langgraph_rag.tools.ingest.spans import spot_names
 
 T = TypeVar("T", bound=Triple)
 OFFERED = 0.8

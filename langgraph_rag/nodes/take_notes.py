@@ -17,9 +17,9 @@ from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.dualrag import Notes, Wanted
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ids_of
-from langgraph_rag.tools.language.support import supporting_evidence
+from langgraph_rag.tools.retrieve.fusion import in_turn
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.round_robin import in_turn
+from langgraph_rag.tools.retrieve.support import supporting_evidence
 
 _LEAST_EACH = 6  # passages of each entity
 

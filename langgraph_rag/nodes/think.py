@@ -16,7 +16,7 @@ from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.ircot import Thought
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ScoredPassage, TraceStep, ids_of, trace_step
-from langgraph_rag.tools.language.text import RULES, text_pipeline
+from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.knowledge_graphs.pagerank import Ids, Numbers, Seeds
-from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.index.pagerank import Ids, Numbers, Seeds
+from langgraph_rag.tools.ingest.spans import spot
 
 
 # --- profiles --------------------------------------------------------------------------------------------------------

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.tools.language.spans import JOINED_WORD, spot_names
-from langgraph_rag.tools.language.stop_words import stop_words
+from langgraph_rag.tools.ingest.spans import JOINED_WORD, spot_names, stop_words
 
 
 def with_capitals(text: str, shown: Any) -> str:

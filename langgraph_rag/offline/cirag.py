@@ -4,8 +4,8 @@ from typing import Any
 
 from langgraph_rag.offline import Values, search
 from langgraph_rag.records import Fact, Record
+from langgraph_rag.tools.facts.extraction import extract_triples
 from langgraph_rag.tools.facts.stated import stated
-from langgraph_rag.tools.language.rule_triples import extract_triples
 
 
 def extract_facts(values: Values) -> dict[str, Any]:

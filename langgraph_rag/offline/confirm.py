@@ -7,8 +7,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.offline.pages import Fact, Line, Pages, key_of
 from langgraph_rag.offline.question import PLACES, Question
 from langgraph_rag.offline.words import DENIAL, SURE, date_of, is_name, name_likeness, name_words, stem, stems
-from langgraph_rag.tools.language.spans import spot
-from langgraph_rag.tools.language.stop_words import stop_words
+from langgraph_rag.tools.ingest.spans import spot, stop_words
 
 _QUALIFIED = re.compile(  # words that are missing in facts, or that need more than a statement
     r"\b(?:not|never|first|last|only|before|after|more|most|less|least|than|both|all|same|or|still|ever)\b|n['’]t\b"

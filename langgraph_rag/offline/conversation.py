@@ -11,8 +11,7 @@ from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.words import is_name
 from langgraph_rag.prompts.conversation import Utterance
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.language.spans import DATE, spot
-from langgraph_rag.tools.language.stop_words import stop_words
+from langgraph_rag.tools.ingest.spans import DATE, spot, stop_words
 
 _JOINED = re.compile(r"^(?:and|but|so|then)\b[, ]*", re.IGNORECASE)
 _ABOUT = re.compile(r"(?:(?:and|but) )?(?:(?:what|how) about )?(?P<name>[^?]+?) *\?", re.IGNORECASE)

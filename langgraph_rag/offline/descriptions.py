@@ -4,7 +4,7 @@ import re
 
 from langgraph_rag.offline.question import PLACES, asking_word, joined, names_in
 from langgraph_rag.offline.words import stems
-from langgraph_rag.tools.language.spans import Span
+from langgraph_rag.tools.ingest.spans import Span
 
 _DESCRIBES = (
     r"(?:(?:in|on|at|of|by|to|from|for|with) wh(?:ich|om|ose)"

@@ -9,7 +9,7 @@ from langgraph_rag.offline.kirag import next_sentence
 from langgraph_rag.offline.pages import Line, Pages, lines_of, pages_of
 from langgraph_rag.offline.search import integrate, leading_on
 from langgraph_rag.offline.words import name_likeness
-from langgraph_rag.tools.language.spans import spot_names
+from langgraph_rag.tools.ingest.spans import spot_names
 
 _MISSING = " To be found out: "
 _SEVERAL = " | "

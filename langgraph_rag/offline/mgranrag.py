@@ -11,7 +11,7 @@ from langgraph_rag.offline.descriptions import ask_for, descriptions
 from langgraph_rag.offline.pages import Fact, Line, Pages
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.search import ask_about, integrate
-from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.ingest.spans import spot
 
 _SUBQUERIES = 5
 _MAIN_PATHS = 2  # for the main question; subqueries have one

@@ -8,11 +8,10 @@ from functools import cached_property, lru_cache
 
 from langgraph_rag.offline.question import PLACES
 from langgraph_rag.offline.words import DEMONYM, SURE, name_likeness, name_words, plain, stem, stems
-from langgraph_rag.tools.language.rule_triples import facts_of_sentences
-from langgraph_rag.tools.language.spans import JOINED_WORD, spot_names
-from langgraph_rag.tools.language.stop_words import stop_words
-from langgraph_rag.tools.language.text import RULES, text_pipeline
-from langgraph_rag.tools.language.topics import topic_of
+from langgraph_rag.tools.facts.extraction import facts_of_sentences
+from langgraph_rag.tools.facts.topics import topic_of
+from langgraph_rag.tools.ingest.spans import JOINED_WORD, spot_names, stop_words
+from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 
 _LIFE = re.compile(  # in short brackets, and with their first dash: the time would grow with a power of the length
     r"\((?=[^()]{0,600}\))[^()]*?(?P<birth>\d{4})(?>\s*-|[^()]*?[–—])[^()]*(?P<death>\d{4})"

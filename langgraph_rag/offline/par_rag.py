@@ -15,7 +15,7 @@ from langgraph_rag.offline.reading import WIDE, stands_as
 from langgraph_rag.offline.search import integrate
 from langgraph_rag.offline.words import name_words
 from langgraph_rag.prompts.conversation import Utterance
-from langgraph_rag.tools.language.spans import spot
+from langgraph_rag.tools.ingest.spans import spot
 
 _UNKNOWN = "unknown"
 _REASON = " — "  # between an answer and the sentences that support it

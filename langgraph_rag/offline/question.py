@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from langgraph_rag.offline.words import name_words, stem, stems
-from langgraph_rag.tools.language.spans import JOINED_WORD, Span, spot, spot_names
-from langgraph_rag.tools.language.stop_words import stop_words
+from langgraph_rag.tools.ingest.spans import JOINED_WORD, Span, spot, spot_names, stop_words
 
 Wants = Literal[
     "person", "place", "date", "year", "number", "reason", "nationality", "phrase", "thing", "yes or no", "which of two"

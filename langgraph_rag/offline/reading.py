@@ -12,8 +12,8 @@ from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.question import DATES, PLACES, Question, analyse
 from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, SURE, is_name, name_likeness, name_words, stem, stems
-from langgraph_rag.tools.language.rule_triples import UNIT
-from langgraph_rag.tools.language.spans import Span, spot
+from langgraph_rag.tools.facts.extraction import UNIT
+from langgraph_rag.tools.ingest.spans import Span, spot
 
 _PHRASE_END = re.compile(
     r"\s+(?:who|which|that|by|in|on|at|from|for|to|with|based|located|situated|known|best|is|was|whose|where)\b"

@@ -9,7 +9,7 @@ from langgraph_rag.offline.pages import Fact
 from langgraph_rag.offline.paths import Path, find_paths
 from langgraph_rag.offline.question import Question, analyse
 from langgraph_rag.offline.words import LIKELY, is_name, name_likeness, name_words, stems
-from langgraph_rag.tools.language.spans import spot_names
+from langgraph_rag.tools.ingest.spans import spot_names
 
 _PATHS_KEPT = 3
 _COVERED = 0.9  # share of the words of a question that an answer matches

@@ -25,7 +25,7 @@ from langgraph_rag.offline.words import (
 )
 from langgraph_rag.records import Evidence, Record, Supported, evidence_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.language.spans import DATE, NUMBER, spot
+from langgraph_rag.tools.ingest.spans import DATE, NUMBER, spot
 
 _VERDICT = re.compile(r"\W*(yes|no|both|neither|same|equal)\b", re.IGNORECASE)
 _COUNTED = re.compile(rf"\d|{NUMBER.pattern}", re.IGNORECASE)

@@ -6,8 +6,7 @@ from functools import lru_cache
 from itertools import filterfalse
 
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.tools.language.spans import DATE, MONTHS, NAME_CONNECTORS, NUMBER
-from langgraph_rag.tools.language.stop_words import stop_words
+from langgraph_rag.tools.ingest.spans import DATE, MONTHS, NAME_CONNECTORS, NUMBER, stop_words
 
 _SUFFIXES = (
     "ations", "ation", "ings", "ing", "ions", "ion", "ments", "ment", "ors", "or", "ers", "er", "ress", "ed", "es",

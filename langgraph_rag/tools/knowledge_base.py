@@ -20,39 +20,45 @@ from langgraph_rag.errors import EmptyKnowledgeBaseError, FilterError, Knowledge
 from langgraph_rag.filters import Where, joined
 from langgraph_rag.naming import expect_name
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, ids_of, passage_of, titled_text
-from langgraph_rag.tools.access import Access
-from langgraph_rag.tools.batcher import RequestQueue, one_at_a_time
-from langgraph_rag.tools.documents import AnyDocument, cleaned, to_passages
-from langgraph_rag.tools.editing import LAST_EXTRACTOR, SPLITTING, UNREAD, Added, Editor, Updated
-from langgraph_rag.tools.embedder import Embedder
-from langgraph_rag.tools.embedding.embeddings import last_embedder
-from langgraph_rag.tools.fingerprint import fingerprint_of
-from langgraph_rag.tools.indexing import TEXT_PIPELINE, Indexer
-from langgraph_rag.tools.knowledge_graphs.derived_graphs import DerivedGraphs
-from langgraph_rag.tools.knowledge_graphs.entity_graph import EntityGraph
-from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.knowledge_graphs.neighbourhood import facts_around
-from langgraph_rag.tools.knowledge_graphs.triple_graph import TripleGraph
-from langgraph_rag.tools.language.extraction import TripleExtractor, expect_extractor, extractor_with, last_extractor
-from langgraph_rag.tools.language.text import default_pipeline, text_pipeline
-from langgraph_rag.tools.queries import checked_names, checked_queries, checked_query, checked_words, names_among
-from langgraph_rag.tools.search import SEARCHES, Searcher
-from langgraph_rag.tools.similarity import Similarity
-from langgraph_rag.tools.splitting import Splitter, Splitting, label_of, last_splitting
-from langgraph_rag.tools.storage.chroma import checked_address
-from langgraph_rag.tools.storage.folder import RECORDS, checked_folder, is_read_only, needing_to_write, working_copy
-from langgraph_rag.tools.storage.origins import StoredDocument
-from langgraph_rag.tools.storage.record_memory import RecordMemory
-from langgraph_rag.tools.storage.record_store import FORMAT, Counts, RecordStore
-from langgraph_rag.tools.storage.triple_records import vector_id
-from langgraph_rag.tools.storage.vector_index import VectorIndex
-from langgraph_rag.tools.storage.vector_storage import open_vectors
-from langgraph_rag.tools.storage.visibility import Visible
-from langgraph_rag.tools.storage.write_lock import WriteLock
-from langgraph_rag.tools.triple_embedding import TripleEmbedding
-from langgraph_rag.tools.triple_reading import TripleReader
-from langgraph_rag.tools.unread_notice import UnreadNotice
-from langgraph_rag.tools.vectors import Matrix
+from langgraph_rag.tools.facts.extraction import TripleExtractor, expect_extractor, extractor_with, last_extractor
+from langgraph_rag.tools.index.derived_graphs import DerivedGraphs
+from langgraph_rag.tools.index.entity_graph import EntityGraph
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.index.triple_graph import TripleGraph, facts_around
+from langgraph_rag.tools.ingest.documents import AnyDocument, cleaned, to_passages
+from langgraph_rag.tools.ingest.editing import LAST_EXTRACTOR, SPLITTING, UNREAD, Added, Editor, Updated
+from langgraph_rag.tools.ingest.embedder import Embedder, fingerprint_of
+from langgraph_rag.tools.ingest.embeddings import last_embedder
+from langgraph_rag.tools.ingest.indexing import TEXT_PIPELINE, Indexer, TripleEmbedding, TripleReader, UnreadNotice
+from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, label_of, last_splitting
+from langgraph_rag.tools.ingest.text import default_pipeline, text_pipeline
+from langgraph_rag.tools.retrieve.batcher import RequestQueue, one_at_a_time
+from langgraph_rag.tools.retrieve.search import (
+    SEARCHES,
+    Searcher,
+    checked_names,
+    checked_queries,
+    checked_query,
+    checked_words,
+    names_among,
+)
+from langgraph_rag.tools.retrieve.similarity import Similarity
+from langgraph_rag.tools.stores.chroma import checked_address
+from langgraph_rag.tools.stores.folder import (
+    RECORDS,
+    Access,
+    WriteLock,
+    checked_folder,
+    is_read_only,
+    needing_to_write,
+    working_copy,
+)
+from langgraph_rag.tools.stores.origins import StoredDocument
+from langgraph_rag.tools.stores.records import FORMAT, Counts, RecordMemory, RecordStore
+from langgraph_rag.tools.stores.triples import vector_id
+from langgraph_rag.tools.stores.vector_files import open_vectors
+from langgraph_rag.tools.stores.vectors import Matrix, VectorIndex
+from langgraph_rag.tools.stores.visibility import Visible
 
 T = TypeVar("T")
 ALIGNER = "aligner"

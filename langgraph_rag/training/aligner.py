@@ -17,8 +17,7 @@ from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import counted
 from langgraph_rag.progress import hidden
-from langgraph_rag.tools.embedding.embeddings import family_of
-from langgraph_rag.tools.embedding.sentence_embeddings import CPU, MINILM, packaged_minilm
+from langgraph_rag.tools.ingest.embeddings import CPU, MINILM, family_of, packaged_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.aligner_folder import in_place_of, writing
 from langgraph_rag.training.chains import reasoning_chain
@@ -139,7 +138,7 @@ def _support(question: Question) -> list[str]:
 def _model(base: str, device: str) -> Any:
     """Load the model to start from."""
     try:
-        from langgraph_rag.tools.embedding import sentence_transformer
+        from langgraph_rag.tools.ingest import sentence_transformer
     except ImportError as error:
         raise MissingExtraError("training an aligner", "minilm") from error
     source = str(packaged_minilm()) if base == MINILM else base
@@ -151,7 +150,7 @@ def _model(base: str, device: str) -> Any:
 
 
 def _save(model: Any, folder: Path) -> None:
-    from langgraph_rag.tools.embedding.sentence_transformer import without_bar
+    from langgraph_rag.tools.ingest.sentence_transformer import without_bar
 
     with without_bar():
         model.to(CPU).save(str(folder), create_model_card=False)

@@ -1,1 +1,1 @@
-"""What passages state: facts, and the check that they are stated."""
+"""What passages state: facts read by rules, from a parse or by a model, and the check that they are stated."""

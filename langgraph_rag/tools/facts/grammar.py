@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Fact
-from langgraph_rag.tools.facts.mood import asserted, asserted_around, is_verb
 from langgraph_rag.tools.facts.noun_phrases import (
     PRONOUNS,
     RELATIVE,
+    Topic,
+    asserted,
+    asserted_around,
     below,
     coordinated,
     determined,
@@ -19,16 +21,15 @@ from langgraph_rag.tools.facts.noun_phrases import (
     is_nation,
     is_noun,
     is_refused,
+    is_verb,
     is_year,
     name_of,
     phrase,
     short,
     tells,
 )
-from langgraph_rag.tools.facts.topic import Topic
-from langgraph_rag.tools.language.code import is_code
-from langgraph_rag.tools.language.parsing import ParsedPiece, Word, written
-from langgraph_rag.tools.language.spans import MONTHS
+from langgraph_rag.tools.facts.parsing import ParsedPiece, Word, written
+from langgraph_rag.tools.ingest.spans import MONTHS, is_code
 
 GRAMMAR = 1
 """The number of these rules; another number has all passages read again."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Fact, Naming, Record
-from langgraph_rag.tools.language.spans import MONTHS, NAME_CONNECTORS
-from langgraph_rag.tools.language.topics import topic_of
-from langgraph_rag.tools.language.word_classes import PERSONS
+from langgraph_rag.tools.facts.topics import topic_of
+from langgraph_rag.tools.facts.words import PERSONS
+from langgraph_rag.tools.ingest.spans import MONTHS, NAME_CONNECTORS
 
 _WORD = r"(?:[^\W\d_a-z][\w'’.&/-]*|\d[\w'’-]*)"
 _LINK = r"(?:(?:of|the|de|del|della|la|le|du|di|da|dos|von|van|der|den|zu|af|bin|ibn|al|el|y|&) ){0,2}"

@@ -1,1 +1,1 @@
-"""Indexes that are derived from the records and kept as arrays on disk, memory-mapped by any number of readers."""
+"""Indexes derived from the records: words, entities and facts, sentences and phrases; and walks over them."""

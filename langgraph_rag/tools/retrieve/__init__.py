@@ -1,1 +1,1 @@
-"""Retrieval: what the steps of methods read, and by what filter."""
+"""Retrieval: what the steps of methods read, searches, fusion, similarity, and rerankers."""

@@ -9,9 +9,9 @@ from langchain_core.embeddings import Embeddings
 from langgraph_rag.context import DEFAULT_SEARCH, Search
 from langgraph_rag.filters import Where
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple
-from langgraph_rag.tools.knowledge_graphs.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.language.extraction import TripleExtractor
-from langgraph_rag.tools.vectors import Matrix
+from langgraph_rag.tools.facts.extraction import TripleExtractor
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
+from langgraph_rag.tools.stores.vectors import Matrix
 
 
 @runtime_checkable

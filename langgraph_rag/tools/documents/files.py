@@ -1,0 +1,323 @@
+"""Reads documents from files and folders: JSON, tables, Markdown, HTML, office files, PDF, plain text."""
+
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from tqdm.auto import tqdm
+
+from langgraph_rag.arguments import expect, expect_list
+from langgraph_rag.characters import decoded, is_text
+from langgraph_rag.errors import DocumentError, MissingExtraError
+from langgraph_rag.naming import expect_name, first_problems
+from langgraph_rag.progress import hidden
+from langgraph_rag.records import Passage
+from langgraph_rag.tools.documents.folders import (
+    EXCEL,
+    HTML,
+    JSON,
+    JSON_LINES,
+    MARKDOWN,
+    MARKUP,
+    NAMED,
+    OLDER,
+    OTHERS,
+    PDF,
+    POWERPOINT,
+    READABLE,
+    RST,
+    SOUGHT,
+    TABLES,
+    WORD,
+    ending_of,
+    readable_files,
+)
+from langgraph_rag.tools.documents.markdown import read_markdown, section_title
+from langgraph_rag.tools.documents.not_text import leads_on, without_what_is_no_text
+from langgraph_rag.tools.documents.office import read_slides, read_workbook
+from langgraph_rag.tools.documents.pdf import read_pdf
+from langgraph_rag.tools.documents.question_sets import SETS
+from langgraph_rag.tools.documents.tables import Documents, FieldNames, read_json, read_json_lines, read_table
+from langgraph_rag.tools.facts.topics import opening_of
+from langgraph_rag.tools.ingest.documents import LONGEST_NAME, PLACE, DocumentsById, to_documents
+
+_Content = TypeVar("_Content")
+_OF_ROWS: dict[str, Callable[[str, Path, FieldNames, str], Documents]] = {
+    **dict.fromkeys(JSON, read_json),
+    **dict.fromkeys(JSON_LINES, read_json_lines),
+    **dict.fromkeys(TABLES, read_table),
+}
+_LARGEST = 2_000_000_000  # bytes of a file, which is read into the memory
+_IN_MANY_FOLDERS = frozenset(
+    "authors changelog changes contributing copying copyright history index install license licence main metadata news "
+    "notice readme todo".split()
+)
+_SOON = 2  # seconds before a progress bar appears; PDF files take about one each
+
+
+def read_documents(sources: str | Path | Iterable[str | Path], *, format: str = "") -> list[dict[str, object]]:
+    """Read files and folders as documents for `KnowledgeBase.add`.
+
+    Args:
+        sources: one or several files (JSON, JSON lines, CSV, TSV, Markdown, HTML, Word, Excel, PowerPoint, PDF, plain
+            text), or folders with such files; in folders, JSON, CSV and TSV are left out.
+        format: the name of the published question set that JSON and tables are of, such as `musique`, whose paragraphs
+            are documents; or the markup of texts whose names do not tell it, such as .txt: `markdown`, `rst`, `html`,
+            or `text` for none. By default, both are told by their form.
+
+    Returns:
+        A dict for each row, page or section, which the knowledge base splits into passages. The title of a section of a
+            Markdown, HTML or Word file is its heading, with the title of the file in parentheses. The title of a file
+            without one is its first line or subject, or else its name.
+
+    Raises:
+        DocumentError: when a file is missing or cannot be read. The message names each invalid file or line, and what
+            was expected there.
+        UnknownNameError: when there is no such format.
+        TypeError: when something else than paths is passed.
+    """
+    several = [sources] if isinstance(sources, str | Path) else sources
+    expect_list(several, "files and folders")
+    several = list(several)
+    for source in several:
+        expect(str | os.PathLike, source, "the path of a file or a folder", "read_documents(['notes.md', 'docs/'])")
+    read = read_what_can_be(map(Path, several), format=format)
+    if read.problems:
+        raise DocumentError(first_problems(read.problems))
+    return [
+        {name: value for name, value in document.items() if (name, value) != ("id", "")} for document in read.documents
+    ]
+
+
+class Read(NamedTuple):
+    """The documents in some files, the problems of invalid files, and the places of the documents with ids."""
+
+    documents: list[Passage]
+    problems: list[str]
+    places: dict[str, str]
+
+
+def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None, *, format: str = "") -> Read:
+    """Read files and folders, and return the documents together with the problems of invalid files.
+
+    In JSON, JSON lines and tables, only invalid elements and lines are left out. Also invalid are a repeated id with
+    another text, a file whose name is not UTF-8, and a folder that cannot be read.
+
+    Args:
+        sources: files and folders.
+        names: the names of the fields for `text`, `title` or `id` in JSON, JSON lines and tables, if they differ.
+        format: as in `read_documents`.
+
+    Raises:
+        UnknownNameError: when there is no such format.
+        DocumentError: when there is no such file or folder, or it has no files of a supported kind.
+    """
+    if format:
+        expect_name("format", format, [*SETS, *MARKUP])
+    documents: list[Passage] = []
+    problems: list[str] = []
+    known: DocumentsById = {}
+    for source in sources:
+        files, unreadable = readable_files(source)
+        if not files and not unreadable:
+            raise DocumentError(
+                f"{source}: expected files with text ending in {', '.join(SOUGHT)}, found none; {NAMED}"
+            )
+        problems += unreadable
+        for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False, disable=hidden()):
+            found, bad = _documents_of(file, names or {}, format, known)
+            documents += found
+            problems += [first_problems(bad)] if bad else []
+    return Read(documents, problems, {id_: place for id_, (_, place) in known.items()})
+
+
+def _documents_of(file: Path, names: FieldNames, format: str, known: DocumentsById) -> tuple[list[Passage], list[str]]:
+    """Return the documents of a file, of JSON line by line, and the problems of the file or its lines."""
+    checked: list[Passage] = []
+    try:
+        documents, problems = _documents(file, names, format)
+    except DocumentError as error:
+        return [], [str(error)]
+    for together in [[row] for row in documents] if file.suffix.lower() in EXCEL.union(_OF_ROWS) else [documents]:
+        try:
+            checked += to_documents(together, known)
+        except DocumentError as error:
+            problems.append(str(error))
+    return checked, problems
+
+
+def _documents(file: Path, names: FieldNames, format: str) -> tuple[list[dict[str, object]], list[str]]:
+    """Return the documents of a file, and the problems of its lines."""
+    if not is_text(str(file)):
+        raise DocumentError(f"{ascii(str(file))}: expected a name in UTF-8: rename the file")
+    kind = file.suffix.lower()
+    if kind in PDF:
+        return _pages(file), []
+    if kind in POWERPOINT:
+        return _slides(file), []
+    if kind in EXCEL:
+        return _read_office(file, partial(read_workbook, file=file, names=names))
+    if kind in _OF_ROWS:
+        return _OF_ROWS[kind](_read(file), file, names, "" if format in MARKUP else format)
+    found = _with_text(_of_text(file, MARKUP.get(format, "")))
+    return [{**document, **_placed(file, number), PLACE: str(file)} for number, document in enumerate(found)], []
+
+
+def _with_text(found: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Leave out what is no text: contents, indexes, signs that lead to other pages, and pages that only lead on.
+
+    A text that is nothing else stays, as it may be a list of its own kind.
+    """
+    if len(found) == 1 and leads_on(str(found[0]["text"])):
+        return []
+    kept = [{**section, "text": without_what_is_no_text(str(section["text"]))} for section in found]
+    return [section for section in kept if section["text"]] or found
+
+
+def _placed(file: Path, position: int) -> dict[str, object]:
+    """Return the fields by which the parts of a file are one document."""
+    return {"source": str(file), "document": str(file), "position": position}
+
+
+def _pages(file: Path) -> list[dict[str, object]]:
+    try:
+        pdf = read_pdf(_bytes(file))
+    except ValueError as error:
+        raise DocumentError(f"{file}: {error}") from error
+    title = pdf.title or opening_of(next(filter(None, pdf.pages), "")) or _name_of(file)
+    pages: list[dict[str, object]] = [
+        {
+            "title": section_title(title, part.headings)[:LONGEST_NAME],
+            "text": part.text,
+            "headings": [title, *part.headings],
+            **_placed(file, number),
+            "metadata": {"page": part.page},
+            PLACE: f"{file}, page {part.page}",
+        }
+        for number, part in enumerate(part for part in pdf.parts if part.text)
+    ]
+    if not pages:
+        raise DocumentError(
+            f"{file}: expected a PDF file with text, got one without: is it a scan? (ocrmypdf adds text)"
+        )
+    return pages
+
+
+def _slides(file: Path) -> list[dict[str, object]]:
+    """Return the slides of a presentation; a slide that is only a title has it as its text."""
+    from langgraph_rag.tools.documents.html import read_html
+
+    slides = _read_office(file, read_slides)
+    title = next(filter(None, (slide.title for slide in slides)), "") or _name_of(file)
+    found: list[dict[str, object]] = []
+    for slide in slides:
+        own = [slide.title] if slide.title not in ("", title) else []
+        parts = read_markdown(read_html(slide.html).markdown)[1] if slide.html else []
+        found.append(
+            {
+                "title": section_title(title, own)[:LONGEST_NAME],
+                "text": "\n\n".join(part.text for part in parts) or slide.title,
+                "headings": [title, *own],
+                **_placed(file, len(found)),
+                "metadata": {"page": slide.number},
+                PLACE: f"{file}, slide {slide.number}",
+            }
+        )
+    return [slide for slide in found if slide["text"]]
+
+
+def _read_office(file: Path, read: Callable[[bytes], _Content]) -> _Content:
+    try:
+        return read(_bytes(file))
+    except (ValueError, MissingExtraError) as error:
+        raise DocumentError(f"{file}: {error}") from error
+
+
+def _of_text(file: Path, given: str) -> list[dict[str, object]]:
+    """Return the sections of a file; `given` is the ending that it should have if its own does not tell its kind."""
+    from langgraph_rag.tools.documents.html import decoded_page
+    from langgraph_rag.tools.documents.restructured_text import restructured_text_to_html
+    from langgraph_rag.tools.documents.word import word_to_html
+
+    kind = file.suffix.lower()
+    if kind in WORD:
+        return _sections_of_page(_read_office(file, word_to_html), file)
+    text = _read(file, decoded_page if kind in HTML else decoded)
+    if kind not in HTML | MARKDOWN | RST:
+        kind = given or ending_of(text)
+    if kind in HTML | RST:
+        return _sections_of_page(restructured_text_to_html(text) if kind in RST else text, file)
+    if kind in MARKDOWN:
+        return _sections(text, file)
+    return [{"title": opening_of(text) or _name_of(file), "text": text}]
+
+
+def _sections_of_page(html: str, file: Path) -> list[dict[str, object]]:
+    from langgraph_rag.tools.documents.html import read_html
+
+    try:
+        page = read_html(html)
+    except ValueError as error:
+        raise DocumentError(f"{file}: {error}") from error
+    return _sections(page.markdown, file, page.title)
+
+
+def _sections(text: str, file: Path, named: str = "") -> list[dict[str, object]]:
+    """Return the sections of a Markdown text with their titles, and with the fields of its front matter.
+
+    `named` is the title of a text whose headings name none.
+    """
+    title, sections, fields = read_markdown(text)
+    opening = "" if sections[0].headings else opening_of(sections[0].text)
+    title = title or named or opening or _name_of(file)
+    return [
+        {
+            "title": section_title(title, section.headings)[:LONGEST_NAME],
+            "text": section.text,
+            "headings": [heading for heading in (title, *section.headings) if heading],
+            "metadata": fields,
+        }
+        for section in sections
+    ]
+
+
+def _name_of(file: Path) -> str:
+    """Return the name of a file as a title; with that of its folder if many folders have such a file."""
+    name = file.stem if file.suffix.lower() in READABLE else file.name
+    folder = file.absolute().parent.name
+    return f"{folder} {name}" if name.lower() in _IN_MANY_FOLDERS and folder else name
+
+
+def _read(file: Path, decode: Callable[[bytes], str] = decoded) -> str:
+    try:
+        text = decode(_bytes(file))
+    except UnicodeDecodeError as error:
+        encoding = "UTF-8" if error.encoding.startswith("utf") else error.encoding.upper()
+        raise _not_text(file, encoding, error.object[error.start], error.start) from error
+    if "\0" in text:  # as in UTF-16 without byte order mark, and in binary files
+        raise _not_text(file, "UTF-8", 0, len(text[: text.index("\0")].encode()))
+    if not text.strip():
+        raise DocumentError(f"{file}: the file is empty")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        if (size := file.stat().st_size) > _LARGEST:
+            raise DocumentError(
+                f"{file}: expected at most {_LARGEST:,} bytes, got {size:,}: split it into several files"
+            )
+        return file.read_bytes()
+    except OSError as error:
+        raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
+
+
+def _not_text(file: Path, encoding: str, byte: int, place: int) -> DocumentError:
+    if newer := OLDER.get(file.suffix.lower()):
+        return DocumentError(f"{file}: expected a kind that can be read, got {file.suffix}: save it as {newer}")
+    return DocumentError(
+        f"{file}: expected {encoding} text, got byte {byte:#x} at {place}: save it as UTF-8, or convert it "
+        f"(iconv -f ENCODING -t UTF-8){'' if file.suffix.lower() in READABLE else f'; {OTHERS}'}"
+    )

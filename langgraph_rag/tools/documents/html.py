@@ -1,0 +1,449 @@
+"""HTML becomes Markdown: its content without navigation, its lists, notes and marks as text."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
+from bs4.dammit import EncodingDetector
+from bs4.element import NavigableString
+from markdownify import MarkdownConverter
+from webencodings import lookup
+
+from langgraph_rag.characters import decoded
+from langgraph_rag.tools.documents.html_tables import simplify_tables, write_formulas
+
+_NO_TEXT = (
+    "script, style, template, noscript, svg, iframe, select, dialog, nav, footer, [role=navigation], [role=search], "
+    "[role=banner], [role=contentinfo], [role=menu], [role=menubar], .skip-link, .skiplink, .headerlink, "
+    ".viewcode-link, .navheader, .navfooter, .topNav, .subNav, .bottomNav, .skipNav, "
+    ".linenos, .lineno, [role=doc-pagebreak], [rel=prev], [rel=next], rt, rp, rtc"
+)
+_STRUCK = "s, strike, del, [style*='line-through'], .line-through, .strikethrough, .strike"
+_HIDDEN = "[hidden]:not([hidden='until-found']), [aria-hidden=true], [style*='display:none'], [style*='display: none']"
+_MARKED = ["s", "strike", "del", "sup", "img"]
+_LINE_NUMBERS = ["lineno", "linenos", "gutter"]
+_HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
+_BLOCKS = ["p", "div", "section", "blockquote", "figure", "pre", *_HEADINGS]
+_WORD = re.compile(r"\w")
+_SENTENCE = re.compile(r"(?:\w+\s+){3}\w{2,}[.!?](?:\s|$)")
+_NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
+_NAVIGATING = frozenset(
+    "bottomlang breadcrumb breadcrumbs contents language languages menu menubar nav navbar navfooter navheader "
+    "navigation navlist pager pagination prev related rellinks sidebar sphinxsidebar sitemap tableofcontents toc "
+    "toctree toplang".split()
+)
+_LEADING = frozenset("contents home index modules next prev previous top up".split())
+_CONTENT = "body, main, [role=main], article, h1"  # what holds one is named after the menu beside it
+_KEYS = frozenset("hnpu")  # of links to the first, next, previous page, and to the one above
+_MOSTLY = 0.5  # of the letters of a part with such a name: in links
+_LONGEST_SIGN = 300  # characters of what holds links to the pages before and after
+_UNFOLDING = frozenset(
+    "accordion answer collapse collapsible expandable faq pane panel spoiler tab tabcontent tabpanel tabs".split()
+)
+_BOXES = frozenset(
+    "admonition alert aside attention callout caution danger error hint important note notice sidebar tip "
+    "warning".split()
+)
+_BOX_TITLE = re.compile(
+    "attention|caution|danger|error|hint|important|info|note|notice|see also|tip|warning|hinweis|achtung|remarque",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"\s*\[[^][]{1,20}\]\s*")  # "[1]", "[note 2]"
+_MARK = re.compile(r"\W*(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*\u2020\u2021\u00a7\u00b6]{1,3})\W*")
+_NOTED = (
+    "a[role~=doc-noteref], a[data-footnote-ref], a.footnote-ref, a.footnote-reference, a[rel=footnote], sup.footnote, "
+    "sup.footnote-ref, .ltx_note_mark, .ltx_tag_note, label.margin-toggle"
+)
+_BACK = (
+    "a[role~=doc-backlink], a[data-footnote-backref], .footnote-back, .footnote-backref, .reversefootnote, "
+    ".mw-cite-backlink, .fn-backref, .footnote > .label, .footnote > .fn-bracket"
+)
+_NOTES = ".footnotes, .footnote-list, [role=doc-endnotes], #footnotes, ol.references"
+_WITHIN_TEXT = ".ltx_note, span.sidenote, span.marginnote"
+_COUNTERS = re.compile(r"\bcounters\(")  # in a style sheet: items are counted as 1.2.3
+_STYLE = re.compile(
+    r"list-style(?:-type)?\s*:[^;]*?\b(lower-alpha|lower-latin|lower-roman|upper-alpha|upper-latin|upper-roman|none)\b"
+)
+_TYPES = {
+    "lower-alpha": "a",
+    "lower-latin": "a",
+    "lower-roman": "i",
+    "none": "",
+    "upper-alpha": "A",
+    "upper-latin": "A",
+    "upper-roman": "I",
+}
+_ROMAN = dict(m=1000, cm=900, d=500, cd=400, c=100, xc=90, l=50, xl=40, x=10, ix=9, v=5, iv=4, i=1)
+_MOST_ROMAN = 4_000
+
+
+def flatten_code(page: BeautifulSoup) -> None:
+    """Make blocks of code plain text: colours take thousands of elements, each of which all selectors would match."""
+    for code in page.find_all("pre"):
+        if code.find(True) and not code.find(_MARKED):
+            for part in [*code.find_all("button"), *code.find_all(class_=_LINE_NUMBERS)]:
+                part.decompose()
+            for end in code.find_all("br"):
+                end.replace_with("\n")
+            code.string = code.get_text()
+    for code in page.find_all("code"):
+        if code.find("br") and not code.find_parent("pre"):
+            _set_in_lines(code)
+
+
+def _set_in_lines(code: Tag) -> None:
+    """Make code with ends of lines a block, if it is all of its paragraph."""
+    paragraph = code.parent
+    alone = paragraph is not None and paragraph.name == "p" and _letters(paragraph) == _letters(code)
+    for end in code.find_all("br"):
+        end.replace_with("\n" if alone else " ")
+    if alone:
+        lines = [" ".join(line.split()) for line in code.get_text().split("\n")]
+        code.string = "\n".join(filter(None, lines))
+        code.name = "pre"
+
+
+def take_out(page: BeautifulSoup) -> None:
+    """Take out menus, signs, controls, hidden and struck parts; panels of tabs and accordions are read."""
+    for panel in page.select(_HIDDEN):
+        if _unfolds(panel, page):
+            for attribute in ("hidden", "aria-hidden", "style"):
+                panel.attrs.pop(attribute, None)
+    _label_panels(page)
+    for part in page.select(f"{_NO_TEXT}, {_HIDDEN}"):
+        part.decompose()
+    for part in page.select(_STRUCK):
+        if not part.decomposed:
+            _cut(part)
+    _take_out_controls(page)
+    for part in [part for part in page.select("[class], [id]") if _names(part) & _NAVIGATING]:
+        if not part.decomposed and not part.select_one(_CONTENT) and _is_mostly_links(part):
+            part.decompose()
+    _take_out_signs(page)
+    _take_out_head(page)
+
+
+def _take_out_head(page: BeautifulSoup) -> None:
+    """Take out what stands above the first heading of a page, if it is mostly links and has no sentence."""
+    heading = page.find("h1")
+    if not heading or heading.find_parent(["article", "table"]):
+        return
+    above = [
+        part
+        for part in heading.find_all_previous(["p", "div", "ul", "ol", "table", "header", "h2", "h3"])
+        if heading not in part.descendants and not part.find_parent("head")
+    ]
+    outer = [part for part in above if not any(other in above for other in part.parents)]
+    letters, text = sum(map(_letters, outer)), " ".join(part.get_text(" ") for part in outer)
+    linked = sum(_letters(link) for part in outer for link in part.find_all("a"))
+    if letters and linked >= _MOSTLY * letters and not _SENTENCE.search(text):
+        for part in outer:
+            part.decompose()
+
+
+def _take_out_controls(page: BeautifulSoup) -> None:
+    """Take out buttons, except those that show an answer: they are its question."""
+    for button in page.find_all("button"):
+        if button.has_attr("aria-expanded") or button.find_parent(_HEADINGS) or _names(button) & _UNFOLDING:
+            button.name = "span" if button.find_parent(_HEADINGS) else "p"
+        else:
+            button.decompose()
+
+
+def rewrite(page: BeautifulSoup) -> None:
+    """Make titles of boxes, notes and numbers of items text of their paragraphs."""
+    for heading in page.find_all(_HEADINGS):
+        if _titles_a_box(heading):
+            heading.name = "p"
+    _move_notes(page)
+    legal = any(_COUNTERS.search(style.get_text()) for style in page.find_all("style"))
+    for numbered in page.find_all("ol"):
+        _number(numbered, legal)
+    for numbered in page.find_all("ol"):
+        numbered.name = "ul"
+
+
+def _names(tag: Tag) -> set[str]:
+    """Return the words in the class and id of a part: `md-nav` and `bottomNav` have "nav"."""
+    written = " ".join([*map(str, tag.get_attribute_list("class")), str(tag.get("id", ""))])
+    return {word.lower() for word in _NAME.findall(written)} | set(written.lower().split())
+
+
+def _letters(tag: Tag) -> int:
+    return len("".join(tag.get_text().split()))
+
+
+def _is_mostly_links(part: Tag) -> bool:
+    linked = sum(_letters(link) for link in part.find_all("a") if not link.find_parent("a"))
+    return linked >= _MOSTLY * (_letters(part) or 1)
+
+
+def _unfolds(part: Tag, page: BeautifulSoup) -> bool:
+    """Return whether a hidden part is shown by a click, and is no menu."""
+    if part.get("role") in ("menu", "dialog", "listbox") or _is_mostly_links(part):
+        return False
+    controlled = part.get("id") and page.select_one(f'[aria-controls~="{_quoted(str(part["id"]))}"]')
+    return bool(part.get("role") == "tabpanel" or controlled or _names(part) & _UNFOLDING)
+
+
+def _quoted(id_: str) -> str:
+    return id_.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\a ")
+
+
+def _label_panels(page: BeautifulSoup) -> None:
+    """Put the label of each tab above its panel."""
+    for tabs in page.select("[role=tablist]"):
+        controls = tabs.select("[role=tab]")
+        named = [str(tab.get("aria-controls") or str(tab.get("href", "")).lstrip("#")) for tab in controls]
+        panels = [page.find(id=name) if name else None for name in named]
+        if not all(panels) and tabs.parent:
+            panels = list(tabs.parent.select("[role=tabpanel]"))
+        if controls and len(panels) == len(controls):
+            for tab, panel in zip(controls, panels, strict=True):
+                if isinstance(panel, Tag):
+                    panel.insert(0, _paragraph(f"{tab.get_text(' ', strip=True)}:"))
+            tabs.decompose()
+
+
+def _paragraph(text: str) -> Tag:
+    paragraph = Tag(name="p")
+    paragraph.string = text
+    return paragraph
+
+
+def _cut(part: Tag) -> None:
+    """Take out a part of a sentence, with the space before it if there is one behind it, too."""
+    before, after = part.previous_sibling, part.next_sibling
+    if isinstance(before, NavigableString) and isinstance(after, NavigableString) and re.match(r"[\s.,;:!?)]", after):
+        before.replace_with(before.rstrip())
+    part.decompose()
+
+
+def _take_out_signs(page: BeautifulSoup) -> None:
+    """Take out what holds links to the pages before and after, and little else."""
+    for link in page.find_all("a"):
+        if link.decomposed or not _leads(link):
+            continue
+        parents = (parent for parent in link.parents if parent.name in ("table", "ul", "p", "div", "header", "center"))
+        holding = [part for part in parents if _letters(part) <= _LONGEST_SIGN and _leads_on(part)]
+        if holding:
+            holding[-1].decompose()
+
+
+def _leads(link: Tag) -> bool:
+    words = _NAME.findall(link.get_text())
+    named = bool(words) and words[0].lower() in _LEADING and len(words) == 1
+    return named or bool(_KEYS & {str(key) for key in link.get_attribute_list("accesskey")})
+
+
+def _leads_on(part: Tag) -> bool:
+    return sum(_leads(link) for link in part.find_all("a")) > 1 and not part.find(["h1", "h2", "pre"])
+
+
+def _titles_a_box(heading: Tag) -> bool:
+    """Return whether a heading is that of a box within a text, whose end it does not reach over."""
+    named = _BOX_TITLE.fullmatch(heading.get_text().strip(" \n\xa0:!"))
+    boxes = (parent for parent in heading.parents if parent.name == "aside" or named or _names(parent) & _BOXES)
+    box = next(boxes, None)
+    if heading.name == "h1" or box is None or box.name in ("html", "body", "main", "article"):
+        return False
+    first = next((text for text in box.find_all(string=_WORD)), None)
+    return len(box.find_all(_HEADINGS)) == 1 and first is not None and heading in first.parents
+
+
+def _move_notes(page: BeautifulSoup) -> None:
+    """Take out signs of notes, and make notes paragraphs: those within a text behind the paragraph."""
+    for sign in page.select(f"{_NOTED}, {_BACK}"):
+        if not sign.decomposed:
+            _cut(sign)
+    for sign in page.select("a, sup"):
+        if not sign.decomposed and _is_sign(sign):
+            _cut(sign)
+    for notes in page.select(_NOTES):
+        for part in [notes, *notes.select("ol, li")]:
+            if part.name in ("ol", "li"):
+                part.name = "div"
+    last: dict[int, Tag] = {}
+    for note in page.select(_WITHIN_TEXT):
+        block = note.find_parent(_BLOCKS)
+        text = (note.select_one(".ltx_note_content") or note).get_text(" ", strip=True)
+        if note.decomposed or block is None:
+            continue
+        note.decompose()
+        paragraph = _paragraph(text)
+        last.get(id(block), block).insert_after(paragraph)
+        last[id(block)] = paragraph
+
+
+def _is_sign(tag: Tag) -> bool:
+    """Return whether a part is the number of a reference, or links to the heading in which it stands."""
+    text = tag.get_text()
+    links = [tag] if tag.name == "a" else tag.find_all("a", limit=2)
+    inward = len(links) == 1 and "#" in str(links[0].get("href", ""))
+    if tag.name == "sup":
+        return _REFERENCE.fullmatch(text) is not None or inward and _MARK.fullmatch(text) is not None
+    if inward and tag.find("sup") and _MARK.fullmatch(text):
+        return True
+    return (tag.find_parent(_HEADINGS) is not None or inward) and not _WORD.search(text)
+
+
+def _number(numbered: Tag, legal: bool) -> None:
+    """Write the numbers of items as browsers count them."""
+    items = numbered.find_all("li", recursive=False)
+    style = _STYLE.search(str(numbered.get("style", "")))
+    kind = _TYPES[style[1]] if style else str(numbered.get("type", "1"))
+    if not kind:
+        return
+    step = -1 if numbered.has_attr("reversed") else 1
+    number = _whole(numbered.get("start"), len(items) if step < 0 else 1)
+    outer = numbered.find_parent("li") if legal else None
+    above = str(outer.get("data-number", "")) if outer else ""
+    for item in items:
+        number = _whole(item.get("value"), number)
+        written = f"{above}{_written(number, kind)}."
+        item["data-number"] = written if legal else ""
+        _first_block(item).insert(0, NavigableString(f"{written} "))
+        number += step
+
+
+def _first_block(item: Tag) -> Tag:
+    first = next((child for child in item.children if isinstance(child, Tag) or str(child).strip()), None)
+    return _first_block(first) if isinstance(first, Tag) and first.name in ("p", "div") else item
+
+
+def _whole(given: object, otherwise: int) -> int:
+    text = str(given).strip()
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else otherwise
+
+
+def _written(number: int, kind: str) -> str:
+    if kind in ("a", "A") and number > 0:
+        letters = "".join(reversed([*_letters_of(number)]))
+    elif kind in ("i", "I") and 0 < number < _MOST_ROMAN:
+        letters = "".join(_roman(number))
+    else:
+        return str(number)
+    return letters.upper() if kind.isupper() else letters
+
+
+def _letters_of(number: int) -> Iterator[str]:
+    while number:
+        number, letter = divmod(number - 1, 26)
+        yield chr(ord("a") + letter)
+
+
+def _roman(number: int) -> Iterator[str]:
+    for letters, value in _ROMAN.items():
+        yield letters * (number // value)
+        number %= value
+
+
+_MAIN = ("main, [role=main]", "article", "body")
+_DEEPEST = 120  # levels of elements, as converting them takes recursion and time that grows with the square
+_BLANKS = re.compile("[ \t]{9,}")  # the converter takes time that grows with the square of their number
+_ESCAPE = b"\x1b"
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+class Page(NamedTuple):
+    """The title in the head of a page, or "", and its main part as Markdown."""
+
+    title: str
+    markdown: str
+
+
+def decoded_page(written: bytes) -> str:
+    """Decode a page in UTF-8, or else in the encoding that it declares, as browsers read it.
+
+    Raises:
+        UnicodeDecodeError: when it is in neither.
+    """
+    declared = lookup(EncodingDetector.find_declared_encoding(written, is_html=True) or "")
+    if declared and _ESCAPE in written:  # ISO-2022-JP would be valid UTF-8
+        return str(declared.codec_info.decode(written)[0])
+    try:
+        return decoded(written)
+    except UnicodeDecodeError:
+        if declared is None:
+            raise
+        return str(declared.codec_info.decode(written)[0])
+
+
+def read_html(html: str) -> Page:
+    """Convert a page to Markdown.
+
+    The main part is the only `main` or `article`, or else the whole body. Menus, footers, buttons, scripts, hidden and
+    struck parts, signs that link to a heading, and numbers of references are left out. Of a page whose elements are
+    nested too deeply, only the text is returned.
+
+    Raises:
+        ValueError: when the page has no text.
+    """
+    with warnings.catch_warnings(action="ignore", category=XMLParsedAsHTMLWarning):
+        page = BeautifulSoup(html, "lxml")
+    flatten_code(page)
+    write_formulas(page)
+    rewrite(page)
+    take_out(page)
+    title = " ".join(page.title.get_text().split()) if page.title else ""
+    main = next((found[0] for name in _MAIN if len(found := page.select(name)) == 1), page)
+    markdown = main.get_text("\n") if _is_deep(main) else _to_markdown(main)
+    if not _WORD.search(markdown):
+        raise ValueError("expected a page with text, got one without: does a script fill it? (save it from a browser)")
+    return Page(title, f"\n{markdown}")  # a rule in the first line would begin front matter
+
+
+def _is_deep(page: Tag) -> bool:
+    depths = {id(page): 0}
+    for part in page.find_all():
+        depths[id(part)] = depths[id(part.parent)] + 1
+    return max(depths.values()) > _DEEPEST
+
+
+def _to_markdown(page: Tag) -> str:
+    for text in page.find_all(string=_BLANKS):
+        if not text.find_parent("pre"):
+            text.replace_with(_BLANKS.sub(" ", text))
+    simplify_tables(page)
+    return str(_converter.convert_soup(page))
+
+
+class _Converter(MarkdownConverter):
+    """Writes terms with their descriptions as `Term: description`, summaries as paragraphs, images as their texts."""
+
+    def escape(self, text: str, parent_tags: set[str]) -> str:
+        text = super().escape(text, parent_tags)  # type: ignore[misc]  # its stub lacks it
+        return str(text).replace("%%", r"\%\%")  # no comment of Obsidian
+
+    def convert_img(self, image: Tag, _: str, parent_tags: set[str]) -> str:
+        return self.escape(str(image.get("alt", "")), parent_tags)
+
+    def convert_td(self, cell: Tag, text: str, parent_tags: set[str]) -> str:
+        text = super().convert_td(cell, _BAR.sub(r"\|", text), parent_tags)  # type: ignore[misc]  # its stub lacks it
+        return str(text)
+
+    def convert_summary(self, _: Tag, text: str, parent_tags: set[str]) -> str:
+        return f"\n\n{text.strip()}\n\n"
+
+    def convert_dt(self, term: Tag, text: str, parent_tags: set[str]) -> str:
+        told = term.find_next_sibling()
+        ends = (
+            text.strip().endswith((".", "?", "!")) or told is None or told.name == "dd" and not told.get_text().strip()
+        )
+        return f"\n\n{text.strip()}\n\n" if ends else f"\n\n{text.strip().rstrip(':')}:"
+
+    def convert_dd(self, _: Tag, text: str, parent_tags: set[str]) -> str:
+        lines = text.strip().split("\n")
+        return "\n\n" + "".join(f"> {line}\n" for line in lines) + "\n" if len(lines) > 1 else f" {lines[0]}"
+
+
+_converter = _Converter(
+    bullets="-",
+    escape_misc=True,
+    heading_style="atx",
+    newline_style="backslash",
+    strip=["a", "b", "strong", "i", "em"],  # their marks would stay beside punctuation
+    sup_symbol="<sup>",
+)

@@ -1,0 +1,333 @@
+"""Tables and formulas of HTML as text."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from itertools import zip_longest
+from typing import NamedTuple
+
+from bs4 import BeautifulSoup, Tag
+
+_MOST_SPANNED = 100  # rows or columns
+_MOST_REPEATED = 20  # places for each cell of a group of rows; with more, a small page could fill the memory
+_MOST_HEADS = 4  # rows with names of columns; more are data
+_NUMBER = re.compile(r"[-+\u2212(]?[^\w\s]?\d[\d.,:/ %\u2013-]*\)?(?: ?[^\W\d_]{1,3})?[%\u20ac$]?|[-\u2013\u2014]")
+_HEADING = frozenset("head header heading th thead".split())  # classes
+_BLOCKS = ["dl", "ol", "p", "pre", "ul"]
+
+
+class _Place(NamedTuple):
+    """A place of a table: the cell that covers it, and whether that begins in a row above or a column before."""
+
+    cell: Tag
+    below: bool
+    across: bool
+
+
+class _Row(NamedTuple):
+    """A row of a table: its cells by column, those that span rows or columns in each, and where it stands."""
+
+    cells: list[Tag]
+    places: dict[int, _Place]
+    group: str
+
+    @property
+    def spanning(self) -> Tag | None:
+        """The only cell with text of several columns, if it stands for all of them."""
+        filled = {id(place.cell): place.cell for place in self.places.values() if _text(place.cell)}
+        only = next(iter(filled.values()), None)
+        if only is None or len(filled) > 1 or len(self.places) < 2 or self.places[0].below:
+            return None
+        covers = all(place.cell is only for place in self.places.values())
+        return only if covers or only.name == "th" and self.places[0].cell is only else None
+
+
+def simplify_tables(page: Tag) -> None:
+    """Write tables with one row of names of columns, if any, and one cell for each column in all rows.
+
+    Cells are repeated in all rows that they span, and so are the rows that head a section of the table, before the
+    cells of their rows. Captions, and titles in a first row, come before their tables. Several rows with names of
+    columns become one: "2023 Q1". A table that holds another one is layout: its cells become paragraphs. One whose
+    cells hold paragraphs becomes terms, the first cells, with their descriptions.
+    """
+    for layout in page.select("table:has(table)"):
+        for part in (layout, *layout.select(":scope > tr, :scope > * > tr, :scope > tr > *, :scope > * > tr > *")):
+            part.name = "div"
+    for caption in page.select("table > caption"):
+        caption.name = "p"
+        if table := caption.find_parent("table"):
+            table.insert_before(caption)
+    for table in page.find_all("table"):
+        _simplify(table)
+
+
+def _simplify(table: Tag) -> None:
+    rows = [row for group in _groups(table) for row in _repeated(group)]
+    title = _title_of(rows)
+    if title:
+        table.insert_before(_as(title, "p"))
+        rows = rows[1:]
+    number = _number_of_heads(rows)
+    names = _combined(rows[:number])
+    while len(rows) > number + 1 and (remark := rows[-1].spanning):
+        table.insert_after(_as(remark, "p"))
+        rows = rows[:-1]
+    written = list(_with_sections(rows[number:]))
+    width = max([len(names), *map(len, written)], default=0)
+    table.clear()
+    columns = [[*filter(None, column)] for column in zip_longest(*(cells[::-1] for cells in written))][-2::-1]
+    told = [any(map(_holds_paragraphs, column)) for column in columns]
+    if any(told):
+        table.name = "dl"
+        for cells in written:
+            table.extend(_described(names, cells, told))
+        return
+    lead = [_cell("th", "")] * (width - len(names)) if any(len(cells) > len(names) for cells in written) else []
+    if names:
+        table.append(_row("thead", [*map(copy, lead), *names]))
+    for cells in written:
+        table.append(_row("tr", [*cells, *(_cell("td", "") for _ in range(width - len(cells)))]))
+
+
+def _groups(table: Tag) -> Iterator[list[Tag]]:
+    """Yield the rows of each group; no cell reaches beyond its group."""
+    yield from (group.select(":scope > tr") for group in table.select(":scope > thead"))
+    yield table.select(":scope > tr")
+    yield from (group.select(":scope > tr") for group in table.select(":scope > tbody, :scope > tfoot"))
+
+
+def _repeated(rows: Sequence[Tag]) -> Iterator[_Row]:
+    """Yield the rows with the cells that reach into them from above, and empty cells for the other columns."""
+    for row, places in zip(rows, _grid(rows), strict=True):
+        cells = []
+        for column in range(max(places, default=-1) + 1):
+            place = places.get(column)
+            if place is None or place.across:
+                cells.append(_cell("td", ""))
+            else:
+                cells.append(copy(place.cell) if place.below else place.cell)
+        yield _Row(cells, places, row.parent.name if row.parent else "")
+
+
+def _title_of(rows: Sequence[_Row]) -> Tag | None:
+    """Return the only cell of the first row, unless it heads a section as other such rows do."""
+    if len(rows) < 2 or not (title := rows[0].spanning):
+        return None
+    heads = rows[0].group == "thead" or _number_of_heads(rows[1:])
+    return title if heads or not any(row.spanning for row in rows[1:]) else None
+
+
+def _number_of_heads(rows: Sequence[_Row]) -> int:
+    """Return how many of the first rows have names of columns; more than a few are data."""
+    marked = [row.group == "thead" for row in rows]
+    if not any(marked):
+        marked = [all(cell.name == "th" or not _text(cell) for cell in row.cells) and not row.spanning for row in rows]
+        marked = marked if any(cell.name == "th" for row in rows[:1] for cell in row.cells) else [False]
+    number = next((number for number, is_head in enumerate(marked) if not is_head), len(marked))
+    if number:
+        return number if number <= _MOST_HEADS and (number < len(rows) or rows[0].group == "thead") else 1
+    return int(_looks_like_heads(rows))
+
+
+def _looks_like_heads(rows: Sequence[_Row]) -> bool:
+    """Return whether cells of the first row are set like names, or name columns of numbers."""
+    if len(rows) < 2 or rows[0].spanning:
+        return False
+    first, *others = [row.cells for row in rows]
+    names = [_text(cell) for cell in first]
+    if sum(map(bool, names)) < 2 or not all(names[1:]) or any(_NUMBER.fullmatch(name) for name in names):
+        return False
+    if all(_is_strong(cell) for cell in first if _text(cell)):
+        return not all(_is_strong(cell) for cell in others[0] if _text(cell))
+    columns = [[_text(cells[column]) for cells in others if column < len(cells)] for column in range(len(first))]
+    counting = [column for column in columns if len(column) > 1 and all(map(_NUMBER.fullmatch, column))]
+    return len(first) > 2 and len(counting) >= len(first) / 2
+
+
+def _is_strong(cell: Tag) -> bool:
+    row = cell.parent
+    classes = {str(name).lower() for tag in (cell, row) if tag for name in tag.get_attribute_list("class") if name}
+    strong = "".join(
+        part.get_text() for part in cell.find_all(["b", "strong"]) if not part.find_parent(["b", "strong"])
+    )
+    return bool(classes & _HEADING) or "".join(strong.split()) == "".join(cell.get_text().split())
+
+
+def _combined(rows: Sequence[_Row]) -> list[Tag]:
+    """Return one row with the names of columns out of several."""
+    if len(rows) == 1:
+        return [_as(cell, "th") for cell in rows[0].cells]
+    names: defaultdict[int, dict[str, None]] = defaultdict(dict)  # each part once
+    for row in rows:
+        for column, place in row.places.items():
+            names[column][_text(place.cell)] = None
+    return [_cell("th", " ".join(filter(None, parts))) for _, parts in sorted(names.items())]
+
+
+def _with_sections(rows: Sequence[_Row]) -> Iterator[list[Tag]]:
+    """Yield the cells of rows, those of a section with its head before them."""
+    section: Tag | None = None
+    for row, following in zip_longest(rows, rows[1:]):
+        if row.spanning and following and not following.spanning and row.group != "tfoot":
+            section = row.spanning
+        else:
+            yield [_as(copy(section), "td"), *row.cells] if section else row.cells
+
+
+def _holds_paragraphs(cell: Tag) -> bool:
+    blocks = cell.find_all(_BLOCKS)
+    return len(blocks) > 1 or any(block.name == "pre" for block in blocks)
+
+
+def _described(names: Sequence[Tag], cells: Sequence[Tag], told: Sequence[bool]) -> Iterator[Tag]:
+    """Yield the first cell as a term and the others as its description; `told` says which columns hold paragraphs."""
+    yield _as(cells[0], "dt")
+    description = Tag(name="dd")
+    named = [""] * (len(cells) - len(names)) + [_text(name) for name in names]
+    for name, cell, paragraphs in zip(named[1:], cells[1:], told, strict=False):
+        if name and not paragraphs:
+            cell.insert(0, f"{name}: ")
+        if _text(cell):
+            description.append(_as(cell, "div" if paragraphs else "p"))
+    yield description
+
+
+def _text(cell: Tag) -> str:
+    return " ".join(cell.get_text(" " if cell.find([*_BLOCKS, "br", "div"]) else "").split())
+
+
+def _as(tag: Tag, name: str) -> Tag:
+    tag.name = name
+    return tag
+
+
+def _cell(name: str, text: str) -> Tag:
+    cell = Tag(name=name)
+    cell.string = text
+    return cell
+
+
+def _row(name: str, cells: Sequence[Tag]) -> Tag:
+    row = Tag(name="tr")
+    row.extend(cells)
+    if name == "tr":
+        return row
+    group = Tag(name=name)
+    group.append(row)
+    return group
+
+
+def _grid(rows: Sequence[Tag]) -> list[dict[int, _Place]]:
+    """Return the places of each row, by column."""
+    grid: list[dict[int, _Place]] = [{} for _ in rows]
+    for number, cells in enumerate(_spanning(rows)):
+        column = 0
+        for cell, down, right in cells:
+            while column in grid[number]:
+                column += 1
+            for below, places in enumerate(grid[number : number + down]):
+                for across in range(right):
+                    places.setdefault(column + across, _Place(cell, below > 0, across > 0))
+            column += right
+    return grid
+
+
+def _spanning(rows: Sequence[Tag]) -> list[list[tuple[Tag, int, int]]]:
+    """Return the cells of each row with the numbers of rows and columns that they span."""
+    spanning = [
+        [
+            (cell, min(_span(cell, "rowspan") or len(rows), len(rows)), _span(cell, "colspan") or 1)
+            for cell in row.select(":scope > td, :scope > th")
+        ]
+        for row in rows
+    ]
+    spans = [down * right for cells in spanning for _, down, right in cells]
+    if sum(spans) > _MOST_REPEATED * len(spans):
+        return [[(cell, 1, 1) for cell, _, _ in cells] for cells in spanning]
+    return spanning
+
+
+def _span(cell: Tag, name: str) -> int:
+    """Take away the number of rows or columns that a cell spans, and return it; 0 means all that follow."""
+    spanned = str(cell.attrs.pop(name, ""))
+    return min(int(spanned[:6]), _MOST_SPANNED) if spanned.isdecimal() else 1
+
+
+_RENDERED = re.compile(r"katex|katex-display|MathJax\w*|MJX\w*|mjx-\w+|mwe-math-element|mathjax\w*", re.IGNORECASE)
+_SPACED = frozenset("=<>+-*:|") | frozenset(
+    "\u2212\u2248\u2260\u2261\u2264\u2265\u00b1\u00d7\u00f7\u2208\u2192\u21d2\u221d"
+)
+_UNSEEN = dict.fromkeys(range(0x2061, 0x2065))  # operators such as "invisible times"
+_SIGN_FIRST = re.compile("(^|[(,]) ?([-+\u2212\u00b1]) ")
+_ATOM = re.compile(r"[-+\u2212]?(?:\d[\d.]*|[^\W\d]+)|\W")
+_BLANKS = re.compile(" {2,}")
+
+
+def write_formulas(page: BeautifulSoup) -> None:
+    """Replace MathML, and what KaTeX, MathJax and MediaWiki made of formulas, by text; other TeX stays as it is."""
+    for source in page.select("script[type^='math/']"):
+        shown = source.previous_sibling
+        if isinstance(shown, Tag) and _is_rendered(shown) and shown.get_text(strip=True):
+            source.decompose()
+        else:
+            source.replace_with(source.get_text())
+    for math in page.find_all(re.compile(r"^(?:\w+:)?math$")):
+        if not math.decomposed and not math.find_parent(math.name):
+            _outermost(math).replace_with(_line(math) or str(math.get("alttext", "")))
+    for formula in page.select(".katex, mjx-container"):
+        if not formula.decomposed:
+            formula.replace_with(formula.get_text())
+
+
+def _outermost(math: Tag) -> Tag:
+    """Return what a script or a wiki made of a formula, in which it stands several times."""
+    return [math, *(parent for parent in math.parents if _is_rendered(parent))][-1]
+
+
+def _is_rendered(tag: Tag) -> bool:
+    return any(_RENDERED.fullmatch(str(name)) for name in (tag.name, *tag.get_attribute_list("class")) if name)
+
+
+def _line(node: Tag) -> str:
+    """Return a formula, or a part of it, in one line."""
+    name = node.name.rpartition(":")[2]
+    children = [child for child in node.children if isinstance(child, Tag)]
+    if name in ("mi", "mn", "mtext", "ms", "mo"):
+        text = " ".join(node.get_text().split()).translate(_UNSEEN)
+        return f" {text} " if name == "mo" and text in _SPACED else f"{text} " if text in (",", ";") else text
+    if name == "semantics":
+        return _line(children[0]) if children else ""
+    if name in ("annotation", "annotation-xml", "mphantom"):
+        return ""
+    parts = [_line(child) for child in children]
+    if name in _WRITTEN and len(parts) >= _WRITTEN[name][0]:
+        return _WRITTEN[name][1]([part.strip() for part in parts])
+    if name == "mtable":
+        return "; ".join(part.strip() for part in parts)
+    if name in ("mtr", "mlabeledtr"):
+        return ", ".join(part.strip() for part in parts)
+    text = _SIGN_FIRST.sub(r"\1\2", "".join(parts))
+    if name == "msqrt":
+        within = text.strip()
+        return f"\u221a{within}" if within.isalnum() else f"\u221a({within})"
+    if name == "mfenced":
+        return f"{node.get('open', '(')}{', '.join(part.strip() for part in parts)}{node.get('close', ')')}"
+    return _BLANKS.sub(" ", text).strip() if name in ("math", "mrow") else text
+
+
+def _group(part: str) -> str:
+    return part if _ATOM.fullmatch(part) else f"({part})"
+
+
+_WRITTEN: dict[str, tuple[int, Callable[[Sequence[str]], str]]] = {
+    "mfrac": (2, lambda of: f"{_group(of[0])}/{_group(of[1])}"),
+    "mover": (2, lambda of: of[0]),
+    "mroot": (2, lambda of: f"{_group(of[0])}^(1/{of[1]})"),
+    "msub": (2, lambda of: f"{of[0]}_{_group(of[1])}"),
+    "msubsup": (3, lambda of: f"{of[0]}_{_group(of[1])}^{_group(of[2])}"),
+    "msup": (2, lambda of: f"{_group(of[0])}^{_group(of[1])}"),
+    "munder": (2, lambda of: f"{of[0]}_{_group(of[1])} "),
+    "munderover": (3, lambda of: f"{of[0]}_{_group(of[1])}^{_group(of[2])} "),
+}
+"""How elements with children of their own meaning are written, and how many they need."""

@@ -1,0 +1,384 @@
+"""Converts Markdown to plain text, section by section: the visible text without markup."""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from html.parser import HTMLParser
+from itertools import zip_longest
+from typing import ClassVar, NamedTuple
+
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+
+from langgraph_rag.normal_forms import words_of
+from langgraph_rag.tools.ingest.spans import fenced
+from langgraph_rag.tools.ingest.splitting import turns_of
+
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"([\w-]+):(?:[ \t]+(.*))?")
+_NUMBERS = r"[-+.\d\s]+(?:,[-+.\d\s]+)+"
+_WIKI_LINK = re.compile(rf"!?\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
+_OF_PAGE = re.compile(r"(?<=\w)#(?=\w)")  # between a page and its heading
+_HIDDEN = re.compile(r"%%.*?%%", re.DOTALL)  # comments in Obsidian
+_POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
+_BREAK = re.compile(r"<br\b", re.IGNORECASE)
+_OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may be empty
+    r"(?:property|feature|field|attribute|parameter|specification|characteristic|)\|(?:values?|details?|)",
+    re.IGNORECASE,
+)
+_COLONS = ":： "  # at the end of a label
+_CHECKBOX = re.compile(r"\[[ xX]\]\s+")
+_FOOTNOTE = re.compile(r"\[\^[^][\s]{1,100}\](?:: )?")
+_LINES = frozenset(  # of HTML
+    "blockquote br caption dd div dt figcaption h1 h2 h3 h4 h5 h6 li p summary td th tr".split()
+)
+_UNREAD = frozenset("del s script strike style".split())
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z]+)(?P<struck>[^>]*\bline-through\b)?", re.IGNORECASE)
+_CUT = "\0"  # where something is left out
+_SPACE_AT_CUT = re.compile(rf" ?{_CUT}+(?=[\s.,;:!?)]|$)|{_CUT}")
+_NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError, OverflowError)
+"""Errors of front matter parsers: for an invalid date, an unknown tag, or lists that are nested too deeply."""
+_LONGEST_FRONT_MATTER = 8_000  # characters: its parsers take quadratic time for nested values
+_MOST_OPEN = 1_000  # unclosed HTML tags, for each of which the rest of the text is scanned
+_PARENTHESES = str.maketrans("()", "  ")
+_UNDERLINED = 2  # lines of a heading: one of text and one rule
+_LONGEST_HEADING = 200  # characters of a heading that is only marked by a rule below it
+_STATING = 4  # minimum words of a heading that is a statement
+_LONGEST_LABEL = 60  # characters of a list item that is a label for the items below it
+
+
+def _wiki_link(state: StateInline, silent: bool) -> bool:
+    """Read `[[Page]]` or `[[Page|label]]` as its text; it is a parser rule, as code may have such brackets, too.
+
+    An embedded file, `![[map.png]]`, has no text.
+    """
+    if found := _WIKI_LINK.match(state.src, state.pos):
+        state.pos = found.end()
+        if not silent and not found[0].startswith("!"):
+            labelled = "|" in found[0]
+            state.push("text", "", 0).content = found[1] if labelled else _OF_PAGE.sub(", ", found[1]).lstrip("#")
+    return found is not None
+
+
+def _left_out(pattern: re.Pattern[str]) -> Callable[[StateInline, bool], bool]:
+    """Return a parser rule that skips what matches, unless it is escaped or in code."""
+
+    def skip(state: StateInline, silent: bool) -> bool:
+        if found := pattern.match(state.src, state.pos):
+            state.pos = found.end()
+        return found is not None
+
+    return skip
+
+
+_parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+_parser.inline.ruler.after("link", "wiki_link", _wiki_link)
+_parser.inline.ruler.before("link", "hidden", _left_out(_HIDDEN))
+_parser.inline.ruler.before("link", "footnote", _left_out(_FOOTNOTE))
+
+
+class Section(NamedTuple):
+    """A part of a text with its headings, the highest first; the text has no markup."""
+
+    headings: tuple[str, ...]
+    text: str
+
+
+def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]:
+    """Return the title of a Markdown text, which may be empty, its sections, and the other fields of its front matter.
+
+    The title is that of its front matter, or else the first heading or the one of the highest level, if it is the only
+    one of its level; it is not repeated in the headings of sections. A heading without text is not a section; it is
+    added to the text of the section above if it is more than a name. If no section has text, all headings are the
+    text. Rows of tables become lines with the names of their columns. Too deeply nested text stays unchanged.
+    """
+    fields, end = _front_matter(markdown)
+    body = markdown[end:] if markdown[end:].strip() else markdown
+    title = fields.pop("title", None)
+    named = "" if title is None else " ".join(str(title).split())
+    try:
+        return *_read(body, named), fields
+    except RecursionError:
+        return named, [Section((), body)], fields
+
+
+def _read(markdown: str, named: str) -> tuple[str, list[Section]]:
+    blocks = SyntaxTreeNode(_by_turns(_parser.parse(markdown))).children
+    title, parts = named or _heading_that_titles(blocks), list(_parts(blocks))
+    if not any(part.text for part in parts):
+        return title, [Section((), "\n".join(map(_text, blocks)) or markdown)]
+    return title, [Section(headings, text) for headings, text in _sections(parts, title) if text]
+
+
+def _by_turns(tokens: list[Token]) -> list[Token]:
+    """Return the tokens; the lines of a transcript stay lines."""
+    for token in tokens:
+        if "\n" in token.content and token.children and turns_of(token.content):
+            for child in token.children:
+                child.type = "hardbreak" if child.type == "softbreak" else child.type
+    return tokens
+
+
+def section_title(title: str, headings: Sequence[str]) -> str:
+    """Return the title of a section: its heading, and in parentheses the title and the headings above it."""
+    if not headings:
+        return title
+    parts = [part.translate(_PARENTHESES).strip() for part in (title, *headings[:-1]) if part]
+    return f"{headings[-1]} ({', '.join(parts)})" if parts else headings[-1]
+
+
+def _front_matter(text: str) -> tuple[dict[str, object], int]:
+    """Return the front matter of a text and its end; other text between two rules is no front matter."""
+    found = _FRONT_MATTER.match(text)
+    if found and len(found[2]) > _LONGEST_FRONT_MATTER:
+        return {}, 0
+    try:
+        fields = (_yaml if found[1] == "---" else _toml)(found[2]) if found else None
+        str(fields)  # a ValueError if a number has too many digits for Python
+    except _NO_FIELDS:
+        fields = _plain_fields(found[2]) if found else None
+    return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
+
+
+def _plain_fields(text: str) -> dict[str, object] | None:
+    """Return fields that are invalid YAML (often for a colon in a title) as plain text; None if a line is no field."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    fields = [found for line in lines if (found := _FIELD.fullmatch(line))]
+    return {field[1]: (field[2] or "").strip("\"' ") for field in fields} if len(fields) == len(lines) else None
+
+
+def _toml(text: str) -> object:
+    return tomllib.loads(text, parse_float=str)
+
+
+class _AsWritten(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads only whole numbers, `true` and `false` as such: `1.10`, `01234`, `12:30` and `no` stay what is written."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+
+
+_AsWritten.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"(?:-?[1-9]\d*|0)$"), [*"-0123456789"])
+_AsWritten.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("(?:true|false)$"), [*"tf"])
+_AsWritten.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("(?:~|null|)$"), ["~", "n", ""])
+
+
+def _yaml(text: str) -> object:
+    """Parse YAML; with aliases, which can expand to more than fits in memory, only its strings."""
+    fields = yaml.load(text, _AsWritten)
+    if isinstance(fields, dict) and any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+        return {name: value for name, value in fields.items() if isinstance(value, str)}
+    return fields
+
+
+def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
+    headings = [block for block in blocks if _is_heading(block)]
+    opening = [block.tag for block in blocks[:1] if _is_heading(block)]
+    for level in (*opening, "h1"):
+        of_level = [heading for heading in headings if heading.tag == level]
+        if len(of_level) == 1:
+            return _line(of_level[0])
+    return ""
+
+
+def _is_heading(block: SyntaxTreeNode) -> bool:
+    """Return whether a block is a heading; a paragraph right above a rule is not, although CommonMark says so."""
+    if block.type != "heading" or block.markup.startswith("#"):
+        return bool(block.type == "heading")
+    text, (first, end) = _text(block), block.map or (0, 0)
+    return end - first == _UNDERLINED and len(text) <= _LONGEST_HEADING and not text.endswith((".", "!", "\u3002"))
+
+
+class _Part(NamedTuple):
+    """A heading with its level, h1 to h6, and the text up to the next heading; the first part has no heading."""
+
+    level: str
+    heading: str
+    text: str
+
+
+def _parts(blocks: Sequence[SyntaxTreeNode]) -> Iterator[_Part]:
+    level, heading, texts = "", "", list[str]()
+    for block in blocks:
+        if _is_heading(block):
+            yield _Part(level, heading, "\n\n".join(filter(None, texts)))
+            level, heading, texts = block.tag, _line(block), []
+        else:
+            texts.append("\n".join(_lines(block)))
+    yield _Part(level, heading, "\n\n".join(filter(None, texts)))
+
+
+def _sections(parts: Sequence[_Part], title: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    path: dict[str, str] = {}  # by level
+    texts: list[str] = []
+    for part, following in zip_longest(parts, parts[1:]):
+        above = {level: heading for level, heading in path.items() if level < part.level}
+        leads = part.text or following and following.level > part.level
+        own = {part.level: part.heading} if leads and part.heading not in ("", title) else {}
+        text = part.text if leads or part.heading == title else _if_it_states(part.heading)
+        if leads or above != path:
+            yield tuple(path.values()), "\n\n".join(filter(None, texts))
+            path, texts = above | own, []
+        texts.append(text)
+    yield tuple(path.values()), "\n\n".join(filter(None, texts))
+
+
+def _if_it_states(heading: str) -> str:
+    """Return a heading that is a statement, such as "1883: Ada built it", and nothing for a mere name."""
+    return heading if len(words_of(heading)) >= _STATING else ""
+
+
+def _lines(block: SyntaxTreeNode) -> Iterator[str]:
+    """Yield the lines of a block and its nested blocks."""
+    match block.type:
+        case "paragraph" | "heading":
+            yield _text(block)
+        case "fence" | "code_block":
+            fence = block.markup or "```"  # an indented block has none
+            yield fenced(block.content.rstrip("\n"), fence, block.info)
+        case "html_block":
+            yield from _html_lines(block.content)
+        case "bullet_list" | "ordered_list":
+            for item, number in zip(block.children, _numbers(block), strict=True):
+                yield from _item(item, number)
+        case "table":
+            yield from _rows(block)
+        case "blockquote":  # as a description stands below its term
+            parts = ["\n".join(_lines(child)) for child in block.children]
+            yield "\n\n".join(filter(None, (_indented(part) for part in parts)))
+        case _:
+            for child in block.children:
+                yield from _lines(child)
+
+
+def _item(item: SyntaxTreeNode, number: str) -> Iterator[str]:
+    first, *others = [line for child in item.children for line in _lines(child)] or [""]
+    text = _CHECKBOX.sub("", first, count=1)
+    if text or others:  # else all of it is struck
+        yield f"- {number}{text}"
+    yield from (_below(text, line) for line in others)
+
+
+def _numbers(block: SyntaxTreeNode) -> list[str]:
+    """Return the numbers of items as they are written, which may be dates ("12. May 1870"); if all are one, counted."""
+    written = [item.info for item in block.children]
+    if block.type == "ordered_list" and len(set(written)) == 1:
+        written = [str(number) for number in range(int(written[0]), int(written[0]) + len(written))]
+    return [f"{number}{item.markup} " if number else "" for number, item in zip(written, block.children, strict=True)]
+
+
+def _below(item: str, line: str) -> str:
+    """Return a line of a list item; an item below a label begins with the label: `- Mill: built in 1883`."""
+    if not line.startswith("- "):
+        return _indented(line)
+    label = item.rstrip(":")
+    labelled = len(label) <= _LONGEST_LABEL and not label.endswith((".", "!", "?"))
+    return f"- {label}: {line[2:]}" if labelled else line
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" if line else "" for line in text.split("\n"))
+
+
+def _rows(table: SyntaxTreeNode) -> Iterator[str]:
+    """Yield each row with the names of its columns: `- Product: HX-200; Price: 400`.
+
+    A table of properties describes one thing and has one property per row: `- Weight: 2 kg`.
+    """
+    head, *bodies = table.children
+    columns = [_line(cell).rstrip(_COLONS) for row in head.children for cell in row.children]
+    of_properties = _OF_PROPERTIES.fullmatch("|".join(columns))
+    for row in (row for body in bodies for row in body.children):
+        cells = [_line(cell) for cell in row.children]
+        named = [(column, cell) for column, cell in zip(columns, cells, strict=False) if cell]
+        fields = [f"{column}: {cell}" if column else cell for column, cell in named]
+        of_one = [cells[0].rstrip(_COLONS), *cells[1:]]
+        yield "- " + (": ".join(filter(None, of_one)) if of_properties else "; ".join(fields))
+
+
+def _line(node: SyntaxTreeNode) -> str:
+    return " ".join(_text(node).split())
+
+
+def _text(node: SyntaxTreeNode, following: SyntaxTreeNode | None = None) -> str:
+    """Return the inline text; of a link, only its text; nothing of what is struck."""
+    if node.type in {"text", "code_inline"}:
+        return str(node.content)
+    if node.type == "softbreak":
+        return " "
+    if node.type == "s" or node.type == "html_inline" and _is_unread(_tag(node)):
+        return _CUT
+    if node.type == "html_inline" and node.content.lower() == "<sup>" and following:
+        return "^" if _POWER.match(following.content) else ""
+    if node.type == "hardbreak" or (node.type == "html_inline" and _BREAK.match(node.content)):
+        return "\n"
+    text = "".join(_text(child, after) for child, after in _shown(node.children))
+    return _SPACE_AT_CUT.sub("", text).replace("\n ", "\n").strip() if node.type == "inline" else text
+
+
+def _tag(node: SyntaxTreeNode) -> re.Match[str] | None:
+    return _TAG.match(node.content)
+
+
+def _is_unread(tag: re.Match[str] | None) -> bool:
+    return tag is not None and (tag["name"].lower() in _UNREAD or tag["struck"] is not None)
+
+
+def _shown(nodes: Sequence[SyntaxTreeNode]) -> Iterator[tuple[SyntaxTreeNode, SyntaxTreeNode | None]]:
+    """Yield the nodes outside struck parts, scripts and styles of HTML, and their tags, each with the node after it."""
+    tags = {number: tag for number, node in enumerate(nodes) if node.type == "html_inline" and (tag := _tag(node))}
+    unclosed = Counter(tag["name"].lower() for tag in tags.values() if tag["end"])
+    hiding = ""
+    for number, (node, following) in enumerate(zip_longest(nodes, nodes[1:])):
+        tag = tags.get(number)
+        if tag and tag["end"]:
+            unclosed[tag["name"].lower()] -= 1
+            hiding = "" if tag["name"].lower() == hiding else hiding
+        elif not hiding:
+            yield node, following
+            hiding = tag["name"].lower() if tag and _is_unread(tag) and unclosed[tag["name"].lower()] > 0 else ""
+
+
+def _html_lines(html: str) -> list[str]:
+    if html[html.rfind(">") + 1 :].count("<") > _MOST_OPEN:
+        return [line for line in html.split("\n") if line]
+    reader = _TextOfHtml(html)
+    reader.feed(html)
+    reader.close()
+    return [line for line in (" ".join(part.split()) for part in "".join(reader.parts).split("\n")) if line]
+
+
+class _TextOfHtml(HTMLParser):
+    """Collects the text between tags, without scripts, styles and what is struck."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._html = html.lower()
+        self._hiding = ""
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Treat an unknown section as a comment, as browsers do."""
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:
+            return self.parse_bogus_comment(i, report)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _LINES:
+            self.parts.append("\n")
+        struck = any(name == "style" and "line-through" in (value or "") for name, value in attrs)
+        if not self._hiding and (struck or tag in _UNREAD) and f"</{tag}" in self._html:
+            self._hiding = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hiding = "" if tag == self._hiding else self._hiding
+        if tag in _LINES:
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hiding:
+            self.parts.append(data)

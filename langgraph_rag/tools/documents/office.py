@@ -1,0 +1,239 @@
+"""Excel workbooks and PowerPoint presentations become documents (extra `office`)."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime, time
+from html import escape
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import ZipFile
+
+from langgraph_rag.errors import DocumentError, MissingExtraError
+from langgraph_rag.tools.documents.open_xml import check_format, check_size
+from langgraph_rag.tools.documents.tables import Documents, FieldNames, Placed, read_rows
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
+    from pptx.slide import Slide
+
+_LARGEST = 100_000_000  # bytes of text
+_DIGITS = 15  # of a number, as Excel shows it
+_MOST_MERGED = 10_000  # cells
+
+
+def read_workbook(written: bytes, file: Path, names: FieldNames) -> Documents:
+    """Read the rows of all tables in a workbook: of each sheet, below the first row that names several columns.
+
+    Formulas have the values that they had when the file was saved. Merged cells hold for all rows and columns that they
+    cover. Hidden sheets and struck out cells are left out. In workbooks of several sheets, rows name theirs.
+
+    Raises:
+        MissingExtraError: when openpyxl is not installed.
+        ValueError: when it is not an .xlsx file, or has over 100 MB of text.
+        DocumentError: when no sheet has rows, or none has a column of `names`.
+    """
+    check_format(written, ".xlsx")
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise MissingExtraError("reading Excel files", "office") from error
+    try:
+        with ZipFile(BytesIO(written)) as given:
+            check_size(given, _LARGEST)
+        sheets = load_workbook(BytesIO(written), data_only=True).worksheets
+    except Exception as error:  # any error, as files are broken in many ways
+        raise ValueError(f"it cannot be read as an Excel workbook ({error}): save it as .xlsx in Excel") from error
+    shown = [sheet for sheet in sheets if sheet.sheet_state == "visible"]
+    documents: list[dict[str, object]] = []
+    problems: list[str] = []
+    for sheet in shown:
+        named = [("Sheet", sheet.title)] if len(shown) > 1 else []
+        found, bad = _read_sheet(sheet, file, names, dict(named))
+        documents += found
+        problems += bad
+    if not documents and not problems:
+        raise DocumentError(f"{file}: expected sheets with rows below the names of columns, got none")
+    return documents, problems
+
+
+def _read_sheet(sheet: "Worksheet", file: Path, names: FieldNames, more: dict[str, str]) -> Documents:
+    """Read the rows of a sheet; the lines above the names of columns tell what the table is about."""
+    rows = [(place, row) for place, row in _rows(sheet, file) if any(row)]
+    first = next((number for number, (_, row) in enumerate(rows) if len(set(filter(None, row))) > 1), len(rows))
+    about = " ".join(dict.fromkeys(cell for _, row in rows[:first] for cell in row if cell))
+    above, table = rows[:first], rows[first:]
+    if not rows or not above and len(table) == 1:  # nothing below the names of columns
+        return [], []
+    if len(table) < 2:  # no names of columns
+        return read_rows(["text"], [(place, [" ".join(filter(None, row))]) for place, row in above + table], file, {})
+    (_, head), *body = table
+    if body[1:] and any(one == other != "" for one, other in zip(head, head[1:], strict=False)):  # names over several
+        head = [" ".join(dict.fromkeys(filter(None, pair))) for pair in zip(head, body.pop(0)[1], strict=True)]
+    more = {**more, **({"Table": about} if about else {})}
+    columns = [*_columns(head, [row for _, row in body]), *more]
+    return read_rows(columns, [(place, [*row, *more.values()]) for place, row in body], file, names)
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return different names of the columns; one that has cells and no name is named as Excel does."""
+    from openpyxl.utils import get_column_letter
+
+    counts = Counter(head)
+    letters = [get_column_letter(number) for number in range(1, len(head) + 1)]
+    return [
+        (f"{name} ({letter})" if counts[name] > 1 else name)
+        if name
+        else (f"Column {letter}" if any(row[number] for row in rows) else "")
+        for number, (name, letter) in enumerate(zip(head, letters, strict=True))
+    ]
+
+
+def _rows(sheet: "Worksheet", file: Path) -> list[Placed]:
+    cells = [[_written(cell) for cell in row] for row in sheet.iter_rows()]
+    for merged in sheet.merged_cells.ranges:
+        if merged.size["rows"] * merged.size["columns"] <= _MOST_MERGED:
+            value = cells[merged.min_row - sheet.min_row][merged.min_col - sheet.min_column]
+            for row in cells[merged.min_row - sheet.min_row : merged.max_row - sheet.min_row + 1]:
+                for column in range(merged.min_col - sheet.min_column, merged.max_col - sheet.min_column + 1):
+                    row[column] = value
+    place = f"{file}, sheet {sheet.title!r}, row"
+    return [(f"{place} {number}", row) for number, row in enumerate(cells, start=sheet.min_row)]
+
+
+def _written(cell: Any) -> str:
+    """Return a cell as Excel shows it: dates in ISO form, percentages with their sign; struck out ones are empty."""
+    value = cell.value
+    if value is None or cell.font is not None and cell.font.strike:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    if isinstance(value, datetime | date | time):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    if isinstance(value, int | float):
+        is_share = "%" in cell.number_format
+        return f"{value * 100 if is_share else value:.{_DIGITS}g}{'%' if is_share else ''}"
+    return str(value).strip()
+
+
+_STRUCK = ("sngStrike", "dblStrike")
+_BREAK = "\v"
+_FURNITURE = ("DATE", "FOOTER", "HEADER", "SLIDE_NUMBER")  # placeholders that are the same on all slides
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+
+
+class SlidePage(NamedTuple):
+    """A slide: its number from 1 on, its title, which may be "", and the rest of it as HTML."""
+
+    number: int
+    title: str
+    html: str
+
+
+def read_slides(written: bytes) -> list[SlidePage]:
+    """Read the texts, tables, charts and notes of the slides; hidden slides and struck out text are left out.
+
+    Raises:
+        MissingExtraError: when python-pptx is not installed.
+        ValueError: when it is not a .pptx file, has no text, or over 100 MB of it.
+    """
+    check_format(written, ".pptx")
+    try:
+        from pptx import Presentation
+    except ImportError as error:
+        raise MissingExtraError("reading PowerPoint files", "office") from error
+    try:
+        with ZipFile(BytesIO(written)) as given:
+            check_size(given, _LARGEST)
+        slides = enumerate(Presentation(BytesIO(written)).slides, start=1)
+        pages = [_page(number, slide) for number, slide in slides if slide._element.get("show") not in ("0", "false")]
+    except Exception as error:  # any error, as files are broken in many ways
+        raise ValueError(f"it cannot be read as slides ({error}): save it as .pptx in PowerPoint") from error
+    if not any(page.title or page.html for page in pages):
+        raise ValueError("expected slides with text, got some without: have they only pictures?")
+    return pages
+
+
+def _page(number: int, slide: "Slide") -> SlidePage:
+    title = slide.shapes.title
+    shapes = [shape for shape in _shapes(slide.shapes) if title is None or shape.shape_id != title.shape_id]
+    parts = [part for shape in shapes for part in _parts(shape)]
+    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) and (said := list(_lines(notes))):
+        parts.append(f"<p>Notes:</p>{''.join(f'<p>{line}</p>' for _, line in said)}")
+    return SlidePage(number, " ".join(_plain(title.text_frame).split()) if title else "", "\n".join(parts))
+
+
+def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
+    """Yield the shapes of a slide, also those in groups, as they are read: from top to bottom, and left to right."""
+    for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
+        if hasattr(shape, "shapes"):
+            yield from _shapes(shape.shapes)
+        elif not shape.is_placeholder or getattr(shape.placeholder_format.type, "name", "") not in _FURNITURE:
+            yield shape
+
+
+def _parts(shape: Any) -> Iterator[str]:
+    if shape.has_text_frame:
+        lines = list(_lines(shape.text_frame))
+        several = shape.is_placeholder and len(lines) > 1 or any(level for level, _ in lines)
+        yield _list(lines) if several else "".join(f"<p>{line}</p>" for _, line in lines)
+    elif getattr(shape, "has_table", False):
+        yield _table([_cell(cell) for cell in row.cells] for row in shape.table.rows)
+    elif getattr(shape, "has_chart", False):
+        yield from _chart(shape.chart)
+
+
+def _lines(frame: Any) -> Iterator[tuple[int, str]]:
+    """Yield the paragraphs of a text with their levels."""
+    for paragraph in frame.paragraphs:
+        if text := _of_paragraph(paragraph).strip():
+            yield paragraph.level, escape(text).replace(_BREAK, "<br>")
+
+
+def _plain(frame: Any) -> str:
+    return " ".join(_of_paragraph(paragraph).replace(_BREAK, " ") for paragraph in frame.paragraphs)
+
+
+def _of_paragraph(paragraph: Any) -> str:
+    """Return the text of a paragraph without what is struck out."""
+    parts = []
+    for part in paragraph._p:
+        properties = part.find(f"{_DRAWING}rPr")
+        if part.tag == f"{_DRAWING}br":
+            parts.append(_BREAK)
+        elif properties is None or properties.get("strike") not in _STRUCK:
+            parts += [text.text or "" for text in part.iter(f"{_DRAWING}t")]
+    return "".join(parts)
+
+
+def _cell(cell: Any) -> str:
+    return "<br>".join(line for _, line in _lines(cell.text_frame))
+
+
+def _list(lines: Iterable[tuple[int, str]]) -> str:
+    written, depth = "", -1
+    for level, line in lines:
+        written += "<ul><li>" * (level - depth) or "</li></ul>" * (depth - level) + "</li><li>"
+        written += line
+        depth = level
+    return written + "</li></ul>" * (depth + 1)
+
+
+def _table(rows: Iterable[Iterable[str]]) -> str:
+    """Return a table whose first row has the names of columns, as PowerPoint makes it."""
+    head, *body = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)
+    named = head.replace("<td>", "<th>").replace("</td>", "</th>") if body else head
+    return f"<table><tr>{named}</tr>{''.join(f'<tr>{row}</tr>' for row in body)}</table>"
+
+
+def _chart(chart: Any) -> Iterator[str]:
+    """Yield the title of a chart, and its values as a table."""
+    if chart.has_title and chart.chart_title.has_text_frame:
+        yield f"<p>{escape(_plain(chart.chart_title.text_frame))}</p>"
+    for plot in chart.plots:
+        names = [str(series.name) for series in plot.series]
+        columns = [[str(category) for category in plot.categories], *(series.values for series in plot.series)]
+        rows = zip(*columns, strict=False)
+        yield _table([["", *map(escape, names)], *([escape("" if v is None else f"{v}") for v in row] for row in rows)])

@@ -1,1 +1,0 @@
-"""Embedders: loaded by name, in this process or on a server."""

@@ -1,0 +1,679 @@
+"""Reads the clauses of a sentence: subject, verb, and what is said of the subject, each part whole.
+
+What does not have one of a few clear shapes states no facts; nor does what is negated, conditional, or only reported.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from langgraph_rag.tools.facts.phrases import ADJECTIVE, Phrase, joined, noun_phrase
+from langgraph_rag.tools.facts.statements import Fact, Statements, Subject, Subjects
+from langgraph_rag.tools.facts.subjects import Topic
+from langgraph_rag.tools.facts.topics import life_dates
+from langgraph_rag.tools.facts.verbs import (
+    ALIKE,
+    REPORTS,
+    TWO_OBJECTS,
+    Aside,
+    Verb,
+    distance,
+    opening,
+    plain,
+    prepositional,
+    verb_at,
+)
+from langgraph_rag.tools.facts.words import ARTICLES, PARTICLES, Tokens, tag_of
+
+_OPENS = frozenset("born raised educated founded established built located situated based formed".split())
+_MOVES = frozenset(  # verbs whose object does something else
+    "proposed allowed allows allow asked forced forces wanted enabled enables caused causes requires required "
+    "encouraged encourages told ordered invited persuaded convinced helps helped permits expected expects led "
+    "leads urged causes had has made makes let lets saw sees kept keeps left".split()
+)
+_TELLS = REPORTS | frozenset(
+    "confirmed announced stated states revealed explained found discovered noted wrote told showed shows means "
+    "decided learned realized realised declared admitted concluded".split()
+)
+_DIMENSIONS = frozenset("long high tall wide deep old thick".split())
+_OF_OWN = frozenset("at in to with from for about on as".split())
+_KIN = frozenset(
+    "son daughter grandson granddaughter brother sister nephew niece cousin wife husband widow child descendant "
+    "pupil".split()
+)
+_ESSENTIAL = frozenset("to from into with as under against onto".split())
+_ENTWINES = frozenset("for about as with of than between among over".split())
+_CONDITIONS = frozenset("if unless when whenever where once whether suppose assuming provided".split())
+_SPEAKS = frozenset("you your we our us i my me let's let you're you'll i'm we're yours ours mine".split())
+_OF_NOUNS = frozenset(  # verbs that only describe a noun: "the class assigned to it"
+    "assigned used given passed provided required needed added associated related specified defined".split()
+)
+_GENERAL = frozenset(
+    "tool mechanism string function method exception command option value list object collection version program file "
+    "feature system class structure concept technique device service software company organization".split()
+)
+_STATES = frozenset("case cases mode modes example examples plots context".split())
+_MOST_CLAUSES = 12
+
+
+class Clauses:
+    """The facts that the clauses of one sentence state."""
+
+    def __init__(self, sentence: str, topic: Topic, *, first: bool, item: bool) -> None:
+        """Read the sentence; a first one may introduce its subject as the topic."""
+        if topic.is_identifier and tag_of(sentence.split(" ", 1)[0].lower()) == "pres":
+            sentence = sentence[0].lower() + sentence[1:]  # so that the verb is no part of a name
+        self.tokens, self.topic, self.first = Tokens(sentence), topic, first
+        self.said = Statements(self.tokens, topic)
+        self.facts = self.said.facts
+        self.subjects = Subjects(self.tokens, topic, self.facts, first=first, item=item)
+        self.subject: Subject | None = None
+        self._read()
+
+    def _read(self) -> None:
+        begin = self.subjects.title_end(0)
+        depth = 0
+        for at in range(begin, len(self.tokens)):
+            depth += self.tokens.is_(at, "open") - self.tokens.is_(at, "close")
+            if depth == 0 and self.tokens[at].text.lower() in _SPEAKS and not self.tokens.is_(at, "name"):
+                return
+        place = self._clause(0)
+        self._owned()
+        for _ in range(_MOST_CLAUSES):
+            place = None if place is None else self._next(place)
+            if place is None:
+                return
+            place = self._clause(place, later=self.tokens[place - 1].text != ".")
+
+    def _owned(self) -> None:
+        """Read "her schooling at Quist School" and "his wife Ida Vint" wherever they stand in a sentence."""
+        tokens, topic = self.tokens, self.topic
+        other = self.subject is not None and topic.title not in self.subject.heads
+        if other or any(tokens.is_(at, "neg", "modal") or tokens[at].text in _CONDITIONS for at in range(len(tokens))):
+            return
+        for at in range(1, len(tokens)):
+            word = tokens[at].text
+            owner = topic.of_pronoun(word) if word in {"his", "her", "its"} else ""
+            phrase = noun_phrase(tokens, at) if owner else None
+            if not phrase or phrase.cut or len(phrase.before.split()) > 2 or phrase.of:
+                continue
+            if phrase.kind == "name" and phrase.before.islower():
+                self.facts.append((owner, phrase.before, phrase.text))
+                continue
+            read = prepositional(tokens, phrase.end) if tokens[phrase.end].text in _OF_OWN else None
+            told = read[1][0] if read and phrase.kind == "noun" else None
+            if read and told and told.kind == "name" and not (told.cut or told.owned):
+                self.said.say(Subject((owner,)), f"{phrase.text} {read[0]}", told)
+
+    def _next(self, place: int) -> int | None:
+        """Return the start of the next main clause after a place: behind a semicolon, or "and" with a new subject."""
+        tokens = self.tokens
+        while place < len(tokens):
+            token = tokens[place]
+            if token.text == ";" or (token.text == "." and tokens[place + 1].start > token.end):
+                return place + 1  # also before a name without a capital
+            if token.tag == "sub" and token.text in {"that", "if", "unless", "whether"}:
+                return None
+            if token.text == "which" and tokens.is_(place - 1, "prep") and tokens.is_(place + 1, "name"):
+                return place + 1
+            if token.tag in {"and", "but"} or token.text in {"while", "whereas"}:
+                phrase = noun_phrase(tokens, place + 1, acts=True) if token.text != "or" else None
+                if (
+                    phrase
+                    and tokens.is_(phrase.end, "past")
+                    and tokens.is_(phrase.end + 1, "prep")
+                    and not tokens.is_(place - 1, "comma")
+                ):
+                    phrase = None  # "and a PDF designed for"
+                if (
+                    phrase
+                    and verb_at(tokens, phrase.end)
+                    and (
+                        phrase.kind == "name"
+                        or tokens.is_(place - 1, "comma")
+                        or token.tag == "but"
+                        or phrase.kind == "pronoun"
+                    )
+                ):
+                    return place + 1
+            place += 1
+        return None
+
+    def _clause(self, place: int, *, later: bool = False) -> int | None:  # noqa: C901
+        """Read a main clause; return where it ends, or nothing if nothing after it can be trusted."""
+        tokens, asides = self.tokens, list[Aside]()
+        participle, apposed, limited, self.said.mode = None, None, False, ""
+        for _ in range(6):
+            if not later and self.subjects.title_end(place):
+                break
+            while tokens.is_(place, "adv", "and", "but") or (tokens.is_(place, "comma") and place > 0):
+                place += 1
+            if tokens[place].text.lower() in _CONDITIONS and not self._is_past_event(place):
+                return None
+            if tokens[place].text.lower() == "by" and tokens[place + 1].text == "default":
+                place, self.said.mode = place + 2, "by default"
+                continue
+            if opened := opening(tokens, place):
+                limited = limited or (not opened[1] and self._is_limit(place))
+                place = opened[0]
+                asides += opened[1]
+                continue
+            limits = tokens.is_(place, "ing", "sub") or (tokens.is_(place, "prep") and self._is_limit(place))
+            describes = ADJECTIVE.search(tokens[place].text.lower()) and tokens.is_(place + 1, "prep", "comma", "adv")
+            if limits or tokens.is_(place, "past", "adv") or (tokens.is_(place, "word") and describes):
+                limited = limited or limits
+                by = tokens.is_(place, "past") and tokens[place + 1].text == "by"
+                if (by or tokens[place].text.lower() in _OPENS) and not later:
+                    participle = place
+                comma = self._comma_before_subject(place)
+                if comma is None:
+                    return place + 1
+                place = comma + 1
+                continue
+            if tokens.is_(place, "det", "name") and (after := self._apposed(place)):
+                apposed, place = place, after
+                continue
+            break
+        found = self.subjects.read(place, later=later)
+        if not found:
+            return place + 1
+        subject, place = found
+        self.subject = self.subject or subject
+        if participle is not None:
+            self._complement(subject, tokens[participle].text.lower(), participle + 1, passive=True)
+        if apposed is not None:
+            self._being(subject, "is", apposed, until=place)
+        place = self._inserts(subject, place)
+        if limited and (verb := verb_at(tokens, place)) and verb.is_present:
+            return self._boundary(place)  # "With this option, the mill stops": only then
+        return self._predicates(subject, place, asides)
+
+    def _is_limit(self, place: int) -> bool:
+        """Return whether an opening says under which conditions the clause holds: "With this option,"."""
+        words = [self.tokens[at].text.lower() for at in range(place, place + 5)]
+        return words[0] in {"with", "without", "for", "under", "to"} or not _STATES.isdisjoint(words)
+
+    def _apposed(self, place: int) -> int:
+        """Return where the main clause begins after "The son of a smith, he"; 0 if this is none."""
+        tokens, phrase = self.tokens, noun_phrase(self.tokens, place)
+        end = joined(tokens, phrase.of)[1] if phrase and phrase.of else phrase.end if phrase else place
+        if not phrase or phrase.kind != "noun" or phrase.determiner not in ARTICLES or not tokens.is_(end, "comma"):
+            return 0
+        at = end + 1
+        named = self.topic.begins(tokens.sentence, tokens[at].start)
+        return at if (tokens[at].text in {"he", "she", "it", "they"} and verb_at(tokens, at + 1)) or named else 0
+
+    def _is_past_event(self, place: int) -> bool:
+        """Return whether "when" or "once" begins a clause of the past, which is no condition."""
+        tokens = self.tokens
+        comma = next((at for at in range(place, len(tokens)) if tokens.is_(at, "comma")), place)
+        past = any(tokens.is_(at, "past") or tokens[at].text in {"was", "were", "had"} for at in range(place, comma))
+        return tokens[place].text.lower() in {"when", "once", "where"} and past
+
+    def _comma_before_subject(self, place: int) -> int | None:
+        """Return the first comma outside brackets after which a subject and its verb follow."""
+        depth, tokens = 0, self.tokens
+        for at in range(place, min(len(tokens), place + 40)):
+            depth += tokens.is_(at, "open") - tokens.is_(at, "close")
+            if tokens[at].text == ";":
+                return None
+            if depth == 0 and tokens.is_(at, "comma"):
+                phrase = noun_phrase(tokens, at + 1, acts=True)
+                if phrase and verb_at(tokens, tokens.after_brackets(phrase.end)):
+                    return at
+        return None
+
+    def _inserts(self, subject: Subject, place: int) -> int:
+        """Read what stands between a subject and its verb: brackets, another name, what it is, a relative clause."""
+        end = self._inserted(subject, place)
+        for at in range(place, end):
+            if self.tokens.is_(at, "open"):
+                self._brackets(subject, at)
+        return end
+
+    def _inserted(self, subject: Subject, place: int) -> int:  # noqa: C901
+        tokens = self.tokens
+        for _ in range(4):
+            place = tokens.after_brackets(place)
+            if tokens.is_(place, "rel") and tokens[place].text in {"who", "which"}:
+                if tokens[place + 1].text in {"are", "have"}:
+                    return place  # "fields that are unique are", only those
+                end = self._predicates(subject, place + 1, [], inside=True) or place
+                return end + tokens.is_(end, "comma")
+            if not tokens.is_(place, "comma"):
+                return place
+            verb = verb_at(tokens, place + 1)
+            if verb and (verb.text != verb.word or not tokens.is_(verb.end - 1, "past")):  # unlike ", also known as"
+                return place + 1
+            close = self._closing_comma(place + 1)
+            if close is None:
+                return place
+            at = place + 1
+            while tokens.is_(at, "adv", "and") or tokens[at].text in {"best", "better", "more"}:
+                at += 1
+            if tokens.is_(at, "rel") and tokens[at].text in {"who", "which"}:
+                self._predicates(subject, at + 1, [], inside=True)
+            elif tokens.is_(at, "past") or tokens[at].text.lower() in {"aka", "alias"}:
+                said = tokens[at].text.lower() if tokens.is_(at, "past") else "known as"
+                self._complement(subject, said, at + 1, passive=True, until=close)
+            elif (
+                (phrase := noun_phrase(tokens, at))
+                and phrase.end <= close
+                and phrase.determiner in ARTICLES
+                and (phrase.kind == "name" or " " in phrase.text)
+            ):
+                self._being(subject, "is", at, until=close)
+            place = tokens.after_brackets(close + tokens.is_(close, "comma"))
+            if verb_at(tokens, place):
+                return place
+            place = close
+        return place
+
+    def _closing_comma(self, place: int) -> int | None:
+        """Return the comma that ends an insertion, before the verb of its subject."""
+        depth, tokens = 0, self.tokens
+        for at in range(place, min(len(tokens), place + 30)):
+            depth += tokens.is_(at, "open") - tokens.is_(at, "close")
+            if tokens[at].text in {";", ":"}:
+                return None
+            if depth == 0 and tokens.is_(at, "comma"):
+                after = tokens.after_brackets(at + 1)
+                if verb_at(tokens, after) or tokens.is_(after, "rel", "adv"):
+                    return at
+            if depth == 1 and tokens.is_(at, "open") and verb_at(tokens, tokens.after_brackets(at)):
+                return at  # "Bo Ray, also known as Ray (born 1900) was"
+        return None
+
+    def _brackets(self, subject: Subject, place: int) -> int:
+        """Read the dates of a life, or another name, in the brackets after a subject; return where they end."""
+        tokens, end = self.tokens, self.tokens.after_brackets(place)
+        if end > place and not subject.noun and len(subject.heads) == 1:
+            told = life_dates(tokens.sentence[tokens[place].start : tokens[end - 1].end])
+            self.facts += [(subject.heads[0], relation, tail) for relation, tail in told]
+            at = place + 1
+            while tokens.is_(at, "adv"):
+                at += 1
+            if tokens.is_(at, "past") and tokens[at].text in {"known", "called", "titled", "named", "released"}:
+                self._complement(subject, tokens[at].text, at + 1, passive=True, verb="called", until=end - 1)
+        return end
+
+    def _predicates(  # noqa: C901
+        self, subject: Subject, place: int, asides: Sequence[Aside], *, inside: bool = False
+    ) -> int | None:
+        """Read the verbs of a subject, one after the other: "was born in Ost and died in Brenn"."""
+        tokens = self.tokens
+        for number in range(_MOST_CLAUSES):
+            while tokens.is_(place, "comma") and number and not inside:
+                place += 1
+            verb = verb_at(tokens, place)
+            if not verb:
+                return place
+            if not verb.states:
+                if verb.word in REPORTS or tokens[verb.end].text in {"that", "whether", "if"}:
+                    return None
+                return self._boundary(verb.end)
+            if self._is_conditional(verb) or tokens[verb.end].text == "that":
+                return self._boundary(verb.end)
+            if subject.noun and verb.text == verb.word and verb.word in _OF_NOUNS and tokens.is_(verb.end, "prep"):
+                return self._boundary(verb.end)
+            known = len(self.facts)
+            if verb.kind == "is":
+                end = self._being(subject, verb.text, verb.end, asides=asides)
+            else:
+                end = self._complement(
+                    subject, verb.text, verb.end, passive=verb.kind == "passive", verb=verb.word, asides=asides
+                )
+            if verb.word in _TELLS and tokens[end].text in {"that", "whether", "how", "why"}:
+                del self.facts[known:]
+                return None
+            if verb.text == verb.word and tokens.is_(verb.end - 1, "past") and verb_at(tokens, end):
+                del self.facts[known:]  # "Rectangles defined with it can have styles"
+                return end
+            asides = ()
+            at = end
+            comma = tokens.is_(at, "comma")
+            at += comma
+            if tokens.is_(at, "and", "but") and verb_at(tokens, at + 1):
+                if verb.is_present and tokens[at + 1].text in ALIKE:
+                    return at  # "is named in A or set B"
+                place = at + 1
+            elif comma and not inside and tokens.is_(at, "past", "pres", "be") and verb_at(tokens, at):
+                if tokens[at + 1].text == "by" and verb.kind != "passive":
+                    return at  # "has a crew, led by Bo Ray"
+                place = at
+            else:
+                return self._kinship(subject, end) if comma and verb.kind == "passive" else end
+        return place
+
+    def _kinship(self, subject: Subject, place: int) -> int:
+        """Read the end of "She was born in Ost, a granddaughter of Bo Ray."."""
+        phrase = noun_phrase(self.tokens, place + 1)
+        if (
+            phrase
+            and phrase.of
+            and phrase.determiner in {"a", "an"}
+            and phrase.head in _KIN
+            and phrase.of.kind == "name"
+        ):
+            self.said.say(subject, f"is {phrase.before} of", phrase.of)
+            return phrase.end
+        return place
+
+    def _boundary(self, place: int) -> int:
+        """Return the place of the next semicolon or "but", where a clause that states nothing is over."""
+        while place < len(self.tokens) and self.tokens[place].text != ";":
+            place += 1
+        return place
+
+    def _is_conditional(self, verb: Verb) -> bool:
+        """Return whether a clause holds only under a condition that follows its verb."""
+        conditions = {"if", "unless", "whether"} | ({"when", "whenever"} if verb.is_present else set())
+        for at in range(verb.end, len(self.tokens)):
+            if self.tokens[at].text == ";":
+                return False
+            if self.tokens[at].text in conditions:
+                return True
+        return False
+
+    def _being(  # noqa: C901
+        self,
+        subject: Subject,
+        text: str,
+        place: int,
+        *,
+        asides: Sequence[Aside] = (),
+        until: int | None = None,
+    ) -> int:
+        """Read what a subject is, and more of what it is: "a film directed by Bo Ray, starring Li Warren"."""
+        tokens = self.tokens
+        while tokens.is_(place, "adv"):
+            place += 1
+        if tokens[place].text in {"about", "over"} and tokens.is_(place + 1, "num"):
+            place += 1
+            if not self._measures(subject, text, noun_phrase(tokens, place)):
+                return place
+        if tokens[place].text in PARTICLES:
+            return place
+        if tokens.is_(place, "prep"):
+            return self._complement(subject, text, place, asides=asides)
+        phrase = noun_phrase(tokens, place)
+        if not phrase or phrase.kind == "pronoun" or phrase.owned:
+            return place
+        if phrase.kind == "number" and (end := self._measures(subject, text, phrase)):
+            return end
+        if phrase.kind == "noun" and not phrase.determiner and not phrase.genitive and not phrase.of:
+            if tokens.is_(phrase.end, "prep"):
+                return self._complement(subject, f"{text} {phrase.text}", phrase.end, passive=True, asides=asides)
+            if phrase.end - phrase.start == 1 and not subject.noun:
+                return phrase.end
+        phrases, end = joined(tokens, phrase)
+        if phrase.determiner in {"a", "an"} and phrase.kind == "name":
+            begin = phrase.start + 1
+            phrases = [
+                replace(
+                    phrase, kind="noun", text=tokens.text(begin, phrase.end), before=tokens.text(begin, phrase.end)
+                ),
+                *phrases[1:],
+            ]
+        about_topic = self.topic.title in subject.heads and not subject.noun
+        noun = phrases[0].before or phrases[0].text
+        limited = self._is_limited(phrases, end)
+        for one in phrases:
+            if not limited:
+                self.said.is_a(subject, text, one)
+            if about_topic and self.first:
+                self.topic.defined(one.text)
+        if phrases[-1].kind == "name" and not subject.noun and not phrases[-1].before:
+            return end
+        if phrases[0].kind == "number":
+            noun = phrases[0].text if len(phrases[0].text.split()) < 5 else ""
+        elif len(noun.split()) > 4:
+            noun = phrases[0].head if phrases[0].kind != "name" else ""
+        if phrases[0].kind == "name":
+            noun = phrases[0].text
+        of = phrases[0].of
+        split = of is not None and of.kind == "noun" and of.determiner in {"a", "an"}  # "name of a key in English"
+        return self._more(subject, f"{text} {noun}".strip(), end, asides, until, split=split)
+
+    def _is_limited(self, phrases: Sequence[Phrase], end: int) -> bool:
+        """Return whether a noun says too little without the clause after it: "a tool that saves files"."""
+        only = phrases[0]
+        goes_on = self.tokens[end].text in {"that", "which", "where", "whose", "to"} or self.tokens.is_(end + 1, "rel")
+        return len(phrases) == 1 and only.text in _GENERAL and goes_on
+
+    def _measures(self, subject: Subject, text: str, phrase: Phrase | None) -> int:
+        """Read "312 metres (1,024 ft) long and 20 m wide"; return where it ends, or 0."""
+        tokens, done = self.tokens, 0
+        while phrase and phrase.kind == "number":
+            amount, _, how = phrase.text.rpartition(" ")
+            end = phrase.end
+            if how not in _DIMENSIONS:
+                end = tokens.after_brackets(phrase.end)
+                amount, how, end = phrase.text, tokens[end].text, end + 1
+            if how not in _DIMENSIONS:
+                return done
+            self.said.say(subject, f"{text} {how}", replace(phrase, text=amount, cut=False))
+            done = end
+            more = tokens.is_(end, "and", "comma")
+            phrase = noun_phrase(tokens, end + 1 + tokens.is_(end + 1, "and")) if more else None
+        return done
+
+    def _more(  # noqa: C901
+        self,
+        subject: Subject,
+        relation: str,
+        place: int,
+        asides: Sequence[Aside],
+        until: int | None,
+        *,
+        split: bool = False,
+    ) -> int:
+        """Read on after what a subject is: prepositions, participles and relative clauses tell more of it."""
+        tokens = self.tokens
+        for aside in asides:
+            self.said.say(subject, f"{relation} {aside[0]}", aside[1])
+        for number in range(_MOST_CLAUSES):
+            place = tokens.after_brackets(place)
+            at = place + tokens.is_(place, "comma")
+            direct = number == 0 or at > place or tokens.is_(at, "and")
+            at += tokens.is_(at, "and") and tokens.is_(at + 1, "past", "ing")
+            if until is not None and at >= until:
+                return place
+            phrase = noun_phrase(tokens, at) if tokens.is_(at, "num") and at > place else None
+            if phrase and (far := distance(tokens, phrase)):
+                self.said.say(subject, f"is {far[0]}", far[1])
+                place = far[1].end
+                continue
+            if tokens.is_(at, "prep") and (number or split):
+                return place
+            if tokens.is_(at, "prep"):
+                end = self._complement(subject, relation, at, passive=True, until=until, single=True)
+            elif tokens.is_(at, "past") or (tokens.is_(at, "adv") and tokens.is_(at + 1, "past")):
+                at += tokens.is_(at, "adv")
+                words, after = tokens[at].text.lower(), at + 1
+                while tokens.is_(after, "and", "comma") and tokens.is_(
+                    after + 1 + tokens.is_(after + 1, "and"), "past"
+                ):
+                    after += 1 + tokens.is_(after + 1, "and")
+                    words, after = tokens.text(at, after + 1).lower(), after + 1
+                if not tokens.is_(after, "prep", "date"):
+                    return place
+                end = self._complement(subject, words, after, passive=True, until=until)
+            elif (
+                direct
+                and tokens.is_(at, "ing")
+                and (
+                    tokens[at + 1].text == "of"
+                    or ((phrase := noun_phrase(tokens, at + 1)) and phrase.kind != "pronoun")
+                )
+            ):
+                end = self._complement(subject, tokens[at].text.lower(), at + 1, until=until)
+            elif tokens[at].text == "whose" and (own := noun_phrase(tokens, at)) and own.kind == "noun" and not own.of:
+                noun = Subject(subject.heads, tokens.text(at + 1, own.end))
+                end = self._predicates(noun, self._inserts(noun, own.end), [], inside=True) or place
+            elif tokens.is_(at, "rel") and tokens[at].text in {"who", "which"} or tokens[at].text == "that":
+                if tokens.is_(place, "comma") and tokens.is_(place - 1, "name"):
+                    return self._relative(place)
+                if not verb_at(tokens, at + 1):
+                    return place
+                end = self._predicates(subject, at + 1, [], inside=True) or place
+            else:
+                return place
+            if end <= at:
+                return place
+            place = end
+        return place
+
+    def _relative(self, place: int) -> int:
+        """Read ", who was born in Ost," about the name before the comma."""
+        tokens = self.tokens
+        if not (
+            tokens.is_(place, "comma") and tokens.is_(place + 1, "rel") and tokens[place + 1].text in {"who", "which"}
+        ):
+            return place
+        before = place - 2 - tokens.is_(place - 2, "det")
+        if not tokens.is_(place - 1, "name") or not verb_at(tokens, place + 2) or tokens[before].text == "of":
+            return place  # "a lens of the Ost Light, which is large"
+        if tokens[place + 1].text == "which" and not tokens.is_(place + 2, "be"):
+            return place
+        end = self._predicates(Subject((self.topic.subject(tokens[place - 1].text),)), place + 2, [], inside=True)
+        return end if end is not None else len(tokens)
+
+    def _complement(  # noqa: C901
+        self,
+        subject: Subject,
+        relation: str,
+        place: int,
+        *,
+        passive: bool = False,
+        verb: str = "",
+        asides: Sequence[Aside] = (),
+        until: int | None = None,
+        single: bool = False,
+    ) -> int:
+        """Read the objects of a verb, each whole and with its own preposition."""
+        tokens, carried, base, objects, steps = self.tokens, "", "", 0, 0
+        end_of_all = len(tokens) if until is None else until
+        while place < end_of_all and steps < 8:
+            steps += 1
+            place = tokens.after_brackets(place)
+            if tokens.is_(place, "neg") or (tokens.is_(place, "but") and tokens.is_(place + 1, "prep")):
+                if tokens.is_(place, "neg") and tokens[place + 1].text in {"only", "just", "merely"}:
+                    place += 2
+                elif tokens.is_(place, "neg"):
+                    read = prepositional(tokens, place + 1) if tokens.is_(place + 1, "prep") else None
+                    if not read:
+                        return self._boundary(place)
+                    place = read[2] + tokens.is_(read[2], "comma")
+                else:
+                    place += 1
+                continue
+            if tokens.is_(place, "adv") and tokens[place].text != "ago":
+                place += 1
+                continue
+            if tokens[place].text == "at" and tokens[place + 1].text in {"least", "most"}:
+                break
+            at = place
+            if carried and objects and tokens.is_(at, "comma") and tokens.is_(at + 1, "and"):
+                more = noun_phrase(tokens, at + 2)
+                if more and more.kind == "name" and not verb_at(tokens, more.end):  # "won A for B, and C for D"
+                    self.said.acts_on(subject, relation, more)
+                    carried, base, place = more.text, more.text, more.end
+                    continue
+            if (
+                tokens.is_(at, "comma")
+                and steps > 1
+                and tokens.is_(at + 1, "prep")
+                and (read := prepositional(tokens, at + 1))
+                and (read[1][0].kind in {"date", "name"} or tokens.is_(read[2], "comma"))
+            ):
+                at += 1
+            if tokens[at].text == "as" and "as" in {tokens[further].text for further in range(at + 2, at + 6)}:
+                break  # "as few rows as possible"
+            if tokens.is_(at, "prep") and not (tokens[at].text == "as" and tokens[at + 1].text == "well"):
+                read = prepositional(tokens, at)
+                if not read or tokens[at].text in {"like", "unlike", "despite", "without", "than"}:
+                    break
+                preposition, phrases, end = read
+                self.said.say_at(subject, relation, carried, preposition, phrases, base)
+                last = phrases[-1]
+                if (
+                    last.owned
+                    or last.kind == "pronoun"
+                    or (preposition in _ENTWINES and carried)
+                    or preposition in _ENTWINES
+                    and objects
+                ):
+                    carried = "?"
+                elif last.kind in {"noun", "number"} or (
+                    objects == 0 and last.kind != "date" and (not passive or preposition in _ESSENTIAL)
+                ):
+                    carried = f"{carried} {tokens.text(at, end)}".strip() if len(phrases) == 1 else "?"
+                if (
+                    last.kind == "name"
+                    and last.before
+                    and tokens[end].text == "by"
+                    and (by := prepositional(tokens, end))
+                ):
+                    self.said.say_at(Subject((last.text,)), last.before.split()[-1], "", "by", by[1])
+                    end = by[2]
+                if single and not objects and phrases[-1].kind == "name":
+                    passive = True
+                place = end
+                relative = self._relative(place) if phrases[-1].kind == "name" else place
+                if relative != place:
+                    return relative
+                continue
+            if tokens.is_(at, "date") and at == place and (steps > 1 or not tokens.is_(at + 1, "word", "name")):
+                self.said.say_at(subject, relation, carried, "", [plain(tokens, at)])
+                place = at + 1
+                continue
+            phrase = noun_phrase(tokens, place)
+            far = distance(tokens, phrase) if phrase and phrase.kind == "number" else None
+            if not far and (
+                steps > 1 + (objects == 0 and carried == "" and steps == 2)
+                or single
+                or (passive and verb not in TWO_OBJECTS and verb)
+            ):
+                break
+            if phrase and phrase.kind == "pronoun" and (name := self.topic.of_object(phrase.head, subject.heads)):
+                phrase = replace(phrase, kind="name", text=name)  # "Ada Renk sold it"
+            if not phrase or phrase.kind == "pronoun":
+                if phrase:
+                    return self._boundary(place)
+                break
+            if far:
+                self.said.say(subject, f"{relation} {far[0]}", far[1])
+                place = far[1].end
+                continue
+            phrases, end = joined(tokens, phrase)
+            if verb_at(tokens, end) and (not tokens.is_(end, "past") or verb in _MOVES):
+                return self._boundary(place)
+            if (tokens[end].text == "to" or tokens.is_(end, "ing")) and verb in _MOVES:
+                return self._boundary(place)
+            if tokens.is_(place, "ing"):
+                return place
+            for one in phrases:
+                self.said.acts_on(subject, relation, one)
+            objects += 1
+            carried = (
+                ("the " if phrase.determiner == "the" and phrase.kind == "noun" else "") + phrases[0].text
+                if len(phrases) == 1
+                else "?"
+            )
+            carried = "?" if phrases[0].owned and phrases[0].kind != "name" or phrases[0].cut else carried
+            base, place = carried, end
+            relative = self._relative(place) if phrases[-1].kind == "name" else place
+            if relative != place:
+                return relative
+        unread = not (passive or objects or carried) and not tokens.is_(place, "stop", "comma", "and")
+        for preposition, phrase in () if unread else asides:
+            self.said.say_at(subject, relation, carried if objects else "", preposition, [phrase], base)
+        return place
+
+
+def clauses(sentence: str, topic: Topic, *, first: bool, item: bool = False) -> Iterator[Fact]:
+    """Yield the facts of the clauses of a sentence, and tell the topic whether it was about it."""
+    read = Clauses(sentence, topic, first=first, item=item)
+    known = read.subject if not read.subjects.unlike else None
+    topic.goes_on(known.heads if known else (), known.noun if known else "")
+    yield from read.facts

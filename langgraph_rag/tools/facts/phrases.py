@@ -1,0 +1,297 @@
+"""Reads noun phrases from the tokens of a sentence: whole ones, with their modifiers and what follows "of"."""
+
+import re
+from dataclasses import dataclass, replace
+
+from langgraph_rag.tools.facts.words import ARTICLES, PERSONS, Tokens
+
+KINDS = frozenset(  # of things that are called by a name or an identifier before the word
+    "setting option command method class function attribute variable parameter argument file module directive "
+    "builtin flag field keyword middleware tag filter backend header event decorator package property operator "
+    "statement terminal exception error signal widget lookup manager language protocol format library database "
+    "library".split()
+)
+ROLES = frozenset(
+    "CEO CFO CTO COO CIO President Chairman Chairwoman Chair Mayor Minister Governor Senator Secretary Director "
+    "Professor Dean Head Captain Commander Bishop Archbishop King Queen Prince Princess Duke Duchess Earl Count "
+    "Countess Emperor Empress Lord Vice Deputy Chancellor Ambassador Founder Sultan Member Prime Premier".split()
+)
+_MODIFIERS = frozenset({"name", "num", "word"})
+ADJECTIVE = re.compile(
+    r"(?:[a-z]{2}(?:ic|al|ish|ese|ive|ous|ful|less|ible|able|ary|ant|ern|some)|(?:small|larg|high|low|old|young|long|short|great|fast|strong)er|(?:^|-)(?:public|private|small|large|free|open|short|long|old|new|young"
+    r"|independent|non-\w+|black|white|red|blue|green|dark|light|low|high|early|late|recent|single|multi-\w+))$"
+)
+_COMMON_ACRONYM = re.compile(r"[A-Z]{2,4}s?")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_ONWARD = frozenset("higher later newer above earlier older lower below others more".split())
+_GOES_ON = frozenset({"word", "num", "name", "gen", "det", "poss"})
+COMPOUND = frozenset("favor favour behalf front case terms place spite charge honor honour memory".split())
+_ENDS_NOUN = frozenset(
+    {"prep", "comma", "stop", "be", "have", "and", "but", "sub", "rel", "open", "close", "modal", "gen"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A noun phrase over the tokens from `start` to `end`.
+
+    `kind` is "name", "date", "number", "noun" or "pronoun". `text` has no article; that of a name has no description
+    before it either. `head` is its last word before "of". `named` is the place of the name after "of", if there is one.
+    """
+
+    start: int
+    end: int
+    kind: str
+    text: str
+    head: str
+    determiner: str = ""
+    of: "Phrase | None" = None
+    genitive: bool = False
+    before: str = ""
+    cut: bool = False
+
+    @property
+    def owned(self) -> bool:
+        """Return whether it belongs to somebody whom only a pronoun names."""
+        return self.determiner in {"his", "her", "its", "their", "whose", "my", "our", "your"}
+
+
+def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | None:  # noqa: C901
+    """Read the noun phrase that begins at a token; if it acts, a verb may follow directly."""
+    place, determiner = start, ""
+    if (
+        tokens.is_(place, "pron")
+        and not (
+            tokens[place].text.lower() in {"one", "another", "other", "others"}
+            and tokens.is_(place + 1, "word", "name")
+        )
+        and (tokens[place].text.lower() != "one" or tokens[place + 1].text != "of")
+    ):
+        return Phrase(start, place + 1, "pronoun", tokens[place].text, tokens[place].text.lower())
+    while tokens.is_(place, "det", "poss"):
+        if tokens.is_(place, "poss") and determiner and tokens[place - 1].text.lower() in ARTICLES:
+            return None
+        determiner = tokens[place].text.lower()
+        place += 1
+    begin = place
+    end = _core(tokens, place, acts=acts, determined=bool(determiner))
+    if determiner and (after := _last_of_adjectives(tokens, end)):
+        end = _core(tokens, after, acts=acts, determined=True)
+    end += end == begin and tokens.is_(begin, "date")
+    if end == begin:
+        if determiner in {"this", "these", "that", "those", "all", "some", "many", "most", "both", "several", "any"}:
+            return Phrase(start, begin, "pronoun", determiner, determiner)
+        return None
+    last, first = tokens[end - 1], tokens[begin]
+    cut = (
+        tokens.is_(end, *_GOES_ON)
+        and tokens[end].text != "that"
+        and not (tokens.is_(end, "name", "det", "num") and tokens.is_(end - 1, "date"))
+    )
+    genitive = any(tokens.is_(at, "gen") for at in range(begin, end))
+    cut = cut or tokens[end].text in {"/", "than"}
+    if last.tag == "name" and not (last.text.islower() and end > begin + 1):
+        numbered = end - 1 > begin and _ORDINAL.fullmatch(tokens[end - 2].text) is not None  # "21st Ost Regiment"
+        name = tokens.text(end - 2, end) if numbered else last.text
+        before = tokens.text(begin, end - 1 - numbered)
+        noun = tokens[end - 2].text if end > begin + 1 else ""
+        common = noun.islower() and tokens.is_(end - 2, "word") and not PERSONS.search(noun)
+        if common and (before[:1].islower() or genitive) and _COMMON_ACRONYM.fullmatch(name):
+            compound = tokens.text(begin, end)  # "pay TV"
+            return Phrase(start, end, "noun", compound, name.lower(), determiner, None, genitive, compound, cut)
+        return Phrase(start, end, "name", name, name, determiner, None, genitive, before, cut)
+    if end == begin + 1 and first.tag == "date":
+        return Phrase(start, end, "date", first.text, first.text, determiner)
+    kind = "number" if first.tag == "num" and determiner in ("", "about", "the", "a") else "noun"
+    head = last.text.lower()
+    of = noun_phrase(tokens, end + 1) if tokens[end].text == "of" else None
+    if of and of.kind == "pronoun":
+        of = None
+    cut = cut or (tokens[end].text == "of" and not of) or (of is not None and of.cut)
+    whole = of.end if of else end
+    if kind == "number" and tokens[end].text in {"a", "an", "per"} and tokens.is_(end + 1, "word"):
+        whole, cut = end + 2, False  # "400 crowns a month"
+    text = tokens.text(begin, whole)
+    return Phrase(start, whole, kind, text, head, determiner, of, genitive, tokens.text(begin, end), cut)
+
+
+def _last_of_adjectives(tokens: Tokens, end: int) -> int:
+    """Return the place after "and" in "a school for early learning, primary and secondary teaching", or 0."""
+    at = end + 1
+    while tokens.is_(at - 1, "comma") and tokens.is_(at, "word") and ADJECTIVE.search(tokens[at].text):
+        if tokens.is_(at + 1, "and"):
+            return at + 2 if tokens.is_(at + 2, "word") and ADJECTIVE.search(tokens[at + 2].text) else 0
+        at += 2
+    return 0
+
+
+def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
+    """Return the end of the modifiers and the noun from a place on."""
+    begin = place
+    one = tokens[place - 1].text.lower() in {"a", "an", "each", "every", "this"}  # no plural follows
+    while True:
+        token, following = tokens[place], tokens[place + 1].tag
+        tag, inside = token.tag, place > begin or determined
+        noun_next = following == "word" or (following == "pres" and not acts)
+        if (
+            tag in _MODIFIERS
+            or (
+                tag == "date"
+                and ((place == begin and (determined or following != "name")) or (inside and following in _MODIFIERS))
+            )
+            or (tag == "gen" and place > begin and tokens.is_(place - 1, "name", "word", "pres"))
+            or (
+                tag == "past"
+                and (noun_next or following in {"name", "past"})
+                and (noun_next or (inside and (determined or not tokens.is_(place - 1, "name"))))
+                and not acts
+            )
+            or (tag == "past" and determined and place == begin and (noun_next or following == "name"))
+            or (tag == "ing" and _is_noun(tokens, place, begin, determined=determined, acts=acts))
+            or (tag == "adv" and inside and token.text.endswith("ly") and following in {"word", "past"})
+            or (tag == "adv" and token.text in {"only", "very"} and following in {"word", "num"} and not acts)
+            or (
+                tag in {"adv", "prep"}
+                and token.text in {"about", "almost", "approximately", "over"}
+                and following == "num"
+                and place == begin
+            )
+            or (tag == "pres" and not acts and not one and following not in {"det", "name", "num", "poss", "pron"})
+            or (tag == "pres" and acts and determined and place == begin)
+            or (tag == "det" and place > begin and token.text in {"other", "most"})
+            or (tag == "and" and _joins_adjectives(tokens, place, begin))
+            or (
+                tag == "comma"
+                and place == begin + 1
+                and determined
+                and following == "word"
+                and ADJECTIVE.search(tokens[begin].text)
+            )
+        ):
+            if tag == "date" and place > begin and following not in _MODIFIERS:
+                return place
+            if tag == "gen" and not tokens.is_(place + 1, "word", "name", "num", "past", "ing", "pres", "det", "adv"):
+                return place
+            place += 1
+            if tag == "name" and tokens.is_(place, "name") and tokens[place].start > tokens[place - 1].end + 1:
+                return place
+            continue
+        while place > begin and (
+            tokens.is_(place - 1, "adv", "past", "and", "gen", "comma")
+            or (place > begin + 1 and tokens.is_(place - 1, "ing") and not _is_described(tokens, place - 1))
+        ):
+            place -= 1
+        return place
+
+
+def _is_noun(tokens: Tokens, place: int, begin: int, *, determined: bool, acts: bool) -> bool:
+    """Return whether a word in -ing is part of a noun phrase: "the leading role", not "a dog originating in Ost"."""
+    following = tokens[place + 1].tag
+    if tokens[place].text == "using":
+        return False
+    if place > begin:
+        ends = following in _ENDS_NOUN and (following != "prep" or "-" in tokens[place - 1].text)
+        return following in {"word", "pres"} or (ends and _is_described(tokens, place))
+    return (
+        determined
+        and following in _ENDS_NOUN | {"word", "pres", "name", "date", "num"}
+        or (following == "word" and not acts)
+    )
+
+
+def _is_described(tokens: Tokens, place: int) -> bool:
+    """Return whether an adjective stands before a word: "case-insensitive matching"."""
+    before = tokens[place - 1]
+    return before.tag == "word" and (ADJECTIVE.search(before.text) is not None or "-" in before.text)
+
+
+def _joins_adjectives(tokens: Tokens, place: int, begin: int) -> bool:
+    """Return whether "and" joins two adjectives of one noun: "black and white film"."""
+    return (
+        place == begin + 1
+        and tokens[begin].tag in {"word", "name"}
+        and tokens[place + 1].tag == tokens[begin].tag
+        and tokens.is_(place + 2, "word")
+        and ADJECTIVE.search(tokens[place - 1].text) is not None
+    )
+
+
+def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[Phrase], int]:  # noqa: C901
+    """Read the phrases that are joined with one by commas and "and"; return them, with the end of the last.
+
+    Nouns that share one article are one phrase: "a poet, lute player and painter". Names that commas alone
+    join are one: the second tells where the first is.
+    """
+    found, place, anded = [first], first.end, False
+    while True:
+        at = tokens.after_brackets(place)
+        comma = tokens.is_(at, "comma")
+        at += comma
+        conjunction = tokens.is_(at, "and") or tokens[at].text.lower() == "as" and tokens[at + 1].text == "well"
+        if tokens[at].text.lower() == "as" and conjunction:
+            at += 2
+        at += conjunction
+        if not (comma or conjunction) or tokens.is_(at, "pres", "past", "ing") or (anded and comma):
+            break
+        following = noun_phrase(tokens, at)
+        if following and following.text.lower() in _ONWARD and conjunction:
+            found[-1] = replace(found[-1], end=following.end, text=tokens.text(found[-1].end - 1, following.end))
+            place = following.end
+            break
+        if not following or following.kind == "pronoun" or not _alike(found[-1], following):
+            break
+        if preposition and comma and conjunction and not anded and len(found) == 1:
+            break  # "for A, and the B" is more of what stands before "for"
+        if found[-1].kind == "noun" and following.kind == "name" and not conjunction:
+            break  # "a brother, Dave"
+        if _share_name(found[-1], following):
+            before = f"{found[-1].text} and {following.before}"
+            found[-1] = replace(following, start=found[-1].start, before=before)
+            return found, following.end
+        mixed = found[-1].kind != following.kind and following.kind != "name"
+        if mixed and (preposition or not following.determiner):
+            break  # "for Hellyeah and former drummer of"
+        if _verb_follows(tokens, following.end) or tokens[following.end].text == ":":
+            break
+        found.append(following)
+        place, anded = following.end, anded or conjunction
+        if conjunction and not comma and not tokens.is_(place, "comma", "and"):
+            break
+    if not anded and len(found) > 1:
+        if {one.kind for one in found} != {"name"} or any(one.determiner for one in found[1:]):
+            return [first], first.end
+        named = found[:3] if preposition in {"in", "at", "near", "from", "of", "to", "outside", "on"} else found
+        return [replace(first, text=", ".join(one.text for one in named), end=place)], place
+    return _merged(tokens, found), place
+
+
+def _share_name(role: Phrase, named: Phrase) -> bool:
+    """Return whether two roles are those of one name: "photographer and screenwriter Ida Vint"."""
+    alone = role.kind == "noun" and " " not in role.text and not role.determiner and PERSONS.search(role.text)
+    return bool(alone) and named.kind == "name" and named.before.islower() and not named.determiner
+
+
+def _alike(one: Phrase, other: Phrase) -> bool:
+    kinds = {one.kind, other.kind}
+    return len(kinds) == 1 or kinds == {"noun", "name"} or kinds == {"noun", "number"}
+
+
+def _verb_follows(tokens: Tokens, place: int) -> bool:
+    """Return whether the words before a place are the subject of a verb there."""
+    while tokens.is_(place, "adv"):
+        place += 1
+    if tokens.is_(place, "be", "have", "do", "modal", "pres"):
+        return True
+    return tokens.is_(place, "past") and not tokens.is_(place + 1, "prep")
+
+
+def _merged(tokens: Tokens, found: list[Phrase]) -> list[Phrase]:
+    """Make one phrase of nouns that share an article."""
+    if len(found) == 1 or any(tokens.is_(at, "open") for at in range(found[0].end, found[-1].start)):
+        return found
+    if all(one.kind == "noun" for one in found) and not any(one.determiner for one in found[1:]):
+        first, last = found[0], found[-1]
+        begin = first.start + (1 if first.determiner else 0)
+        text = tokens.text(begin, last.end)
+        return [Phrase(first.start, last.end, "noun", text, last.head, first.determiner, last.of, False, text)]
+    return found

@@ -1,0 +1,436 @@
+"""What the rules read out of one clause, and whose statement it is."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from langgraph_rag.tools.facts.phrases import ADJECTIVE, COMPOUND, KINDS, ROLES, Phrase, joined, noun_phrase
+from langgraph_rag.tools.facts.subjects import Topic
+from langgraph_rag.tools.facts.verbs import plain, verb_at
+from langgraph_rag.tools.facts.words import NOUNS, Tokens, is_base, tag_of
+
+_MAKES = frozenset(
+    "composed wrote directed produced designed built painted edited scored performed published restored opened".split()
+)
+_REFERENCE = re.compile(r"(?:Section|Chapter|Appendix|Figure|Table|Page) [\dA-Z][\d.]*\b")
+_SOME = frozenset("number variety range couple lot series".split())
+_NATION = re.compile(r"[^\W\d_a-z]\w+(?:[ai]n|ish|ese|[a-z]ch|i|ek|ic|sh|ss|[a-z]lander)")
+HOLLOW = frozenset(  # nouns that say nothing of themselves
+    "one way part time number variety place role fact case example kind type sort form member set series thing "
+    "lot range group result use name value reason purpose amount end start day year years point matter issue "
+    "same follow addition total best worst largest biggest greatest acronym term most more some many others first "
+    "last second third former latter process while things people need".split()
+)
+_TAKES_ONE = frozenset("is was are were as of by in on at from to with for into became means".split())
+_LONGEST_RELATION = 9  # words
+_LONGEST_END = 14  # words
+_PRONOUNS_INSIDE = frozenset("his her its their him them he she it they this these himself herself itself".split())
+
+Fact = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a clause is about: names, or with a `noun` what belongs to them, such as `wife`."""
+
+    heads: tuple[str, ...]
+    noun: str = ""
+
+
+@dataclass(slots=True)
+class Statements:
+    """The facts of one sentence that were stated so far."""
+
+    tokens: Tokens
+    topic: Topic
+    facts: list[Fact] = field(default_factory=list)
+    mode: str = ""  # "by default", where the clause says so
+
+    def say(self, subject: Subject, relation: str, phrase: Phrase) -> None:  # noqa: C901
+        """State a fact if its end has content of its own."""
+        if phrase.of and phrase.kind == "noun" and phrase.before in _SOME and phrase.of.kind == "noun":
+            phrase = phrase.of  # "a number of variables"
+        words = phrase.text.split()
+        if not words or len(words) > _LONGEST_END or phrase.kind == "pronoun" or phrase.cut:
+            return
+        if phrase.of and phrase.of.text.lower() in HOLLOW:
+            return
+        if _REFERENCE.match(phrase.text):
+            return
+        if phrase.determiner in {"each", "every", "any", "no", "such", "either"}:
+            return
+        if (
+            phrase.determiner in {"the", "this", "that", "these", "those"}
+            and phrase.kind == "noun"
+            and len(words) == 1
+            and words[0].islower()
+            and relation.split()[-1] not in {"is", "was", "as", "of"}
+        ):
+            return  # "the film", which one nobody knows
+        if (
+            phrase.kind == "name"
+            and phrase.owned
+            and (len(phrase.before.split()) > 2 or any(map(str.isdigit, phrase.before)) or not phrase.before)
+        ):
+            return
+        if phrase.kind != "name" and (phrase.owned or _PRONOUNS_INSIDE & {word.lower() for word in words}):
+            return
+        if phrase.kind == "noun" and (
+            f" {phrase.text} ".startswith((" same ", " more ", " most ", " less ")) or " same " in phrase.text
+        ):
+            return
+        if (
+            phrase.kind == "noun"
+            and len(words) == 1
+            and phrase.text.islower()
+            and relation.split()[-1] not in _TAKES_ONE
+        ):
+            return
+        if (
+            phrase.kind == "noun"
+            and phrase.head.removesuffix("s") in HOLLOW
+            and not phrase.of
+            and not any(c.isdigit() for c in phrase.text)
+        ):
+            return
+        if (
+            phrase.kind == "number"
+            and len(words) == 1
+            and not subject.noun
+            and not any(mark in words[0] for mark in ".:%$€£°")
+            and not relation.startswith(("default", "means", "equals"))
+        ):
+            return
+        whole = " ".join(f"{self.mode} {subject.noun} {relation}".split())
+        told = f"{whole} {phrase.before}"
+        described = phrase.kind == "name" and phrase.before and not phrase.genitive
+        if described and not phrase.owned and len(told.split()) <= _LONGEST_RELATION and phrase.before.islower():
+            whole = told  # "was built by engineer"
+        if len(whole.split()) > _LONGEST_RELATION or _PRONOUNS_INSIDE & set(whole.lower().split()):
+            return
+        self.facts.extend((head, whole, phrase.text) for head in subject.heads)
+
+    def say_at(
+        self, subject: Subject, relation: str, carried: str, preposition: str, phrases: Sequence[Phrase], base: str = ""
+    ) -> None:
+        """State facts with a preposition; `carried` stands between it and the relation, "?" if that has no words."""
+        if "?" in carried:
+            if phrases[0].kind != "date" or "?" in base or not base:
+                return
+            carried = base
+        if phrases[0].kind == "pronoun" and (name := self.topic.of_object(phrases[0].head, subject.heads)):
+            phrases = [replace(phrases[0], kind="name", text=name)]
+        of = phrases[0].of if len(phrases) == 1 else None
+        if of and (of.kind == "name" or phrases[0].before.lower() in COMPOUND) and len(phrases[0].before.split()) <= 3:
+            preposition, phrases = f"{preposition} {phrases[0].before} of", [of]
+        for one in phrases:
+            solid = (
+                one.kind in {"name", "date", "number"}
+                or preposition in {"as", "of"}
+                or one.of
+                or len(one.text.split()) > 1
+            )
+            if solid:
+                self.say(subject, f"{relation} {carried} {preposition}".replace("  ", " "), one)
+
+    def acts_on(self, subject: Subject, relation: str, phrase: Phrase) -> None:
+        """State what a verb is done to: a name, the topic that "the film" means, or what is of a name."""
+        inner = phrase.of
+        definite = phrase.kind == "noun" and phrase.determiner in {"the", "this"} and not inner
+        if definite and (name := self.topic.of_noun(phrase.text.lower())):
+            self.say(subject, relation, replace(phrase, kind="name", text=name, before=""))
+            return
+        makes = relation.split()[-1] in _MAKES and self.topic.title not in subject.heads
+        if definite and makes and self.topic.has_part(phrase.text):  # "Bo Ray composed the music"
+            of = replace(phrase, kind="name", text=self.topic.title, before="")
+            self.say(subject, f"{relation} the {phrase.text} of", of)
+            return
+        if (
+            phrase.kind == "noun"
+            and inner
+            and inner.kind == "name"
+            and not inner.genitive
+            and not phrase.owned
+            and len(phrase.before.split()) <= 3
+        ):
+            self.say(subject, f"{relation} {phrase.before} of", inner)
+            return
+        self.say(subject, relation, phrase)
+
+    def is_a(self, subject: Subject, text: str, phrase: Phrase) -> None:
+        """State what a subject is; an office, a relative or a part with that of which it is one."""
+        tokens = self.tokens
+        if phrase.genitive and phrase.kind == "noun":
+            gen = next(at for at in range(phrase.start, phrase.end) if tokens.is_(at, "gen"))
+            if tokens.is_(gen - 1, "name"):
+                owner = replace(phrase, kind="name", text=tokens[gen - 1].text, head="", of=None)
+                self.say(subject, f"{text} {tokens.text(gen + 1, phrase.end)} of", owner)
+            return
+        if phrase.kind == "name":
+            role, _, of = phrase.text.partition(" of ")
+            if role in {"Minister", "Secretary"} and " of " in of:
+                role, of = phrase.text.rsplit(" of ", 1)
+            if of and role.split()[0] in ROLES and (set(role.split()) <= ROLES or " of " in role):
+                self.say(
+                    subject, " ".join(f"{text} {phrase.before} {role} of".split()), replace(phrase, text=of, before="")
+                )
+                return
+            self.say(subject, text, phrase)
+            return
+        inner = phrase.of
+        phrase = self._split(subject, text, phrase)
+        if inner and inner.kind == "noun" and inner.determiner in {"a", "an"} and len(phrase.before.split()) <= 5:
+            self.say(subject, f"{text} {phrase.before} of", inner)  # "was son of, judge"
+            return
+        if inner and inner.kind in {"name", "date"} and not inner.genitive and len(phrase.before.split()) <= 5:
+            phrases, _ = joined(tokens, inner)
+            for one in phrases if all(one.kind == inner.kind for one in phrases) else [inner]:
+                self.say(subject, f"{text} {phrase.before} of", one)
+            return
+        self.say(subject, text, phrase)
+
+    def _split(self, subject: Subject, text: str, phrase: Phrase) -> Phrase:
+        """State the year or nation that a noun phrase begins with as a fact of its own; return the rest."""
+        tokens, begin = self.tokens, phrase.start + (1 if phrase.determiner else 0)
+        word, topic = tokens[begin], self.topic
+        if phrase.kind != "noun" or " " not in phrase.before:
+            return phrase
+        of_person = topic.is_person and topic.title in subject.heads and not subject.noun
+        if word.tag == "date":  # "is a 1931 film"
+            self.say(subject, f"{text} {phrase.head} of", plain(tokens, begin))
+        elif of_person and word.tag == "name" and tokens.is_(begin + 1, "word") and _NATION.fullmatch(word.text):
+            self.say(subject, text, plain(tokens, begin))  # "was an Italian painter"
+        else:
+            return phrase
+        after = tokens[begin + 1].start - word.start
+        return replace(phrase, text=phrase.text[after:].strip(), before=phrase.before[after:].strip())
+
+
+_COMMON = re.compile(r".*(?:s|ing|tion|sion|ity|ment|ness|ism|ship|ence|ance|ure|age|ency|ancy|phy|logy)")
+_VALUES = frozenset({"True", "False", "None", "Null"})
+_TOWNS = frozenset(  # whose name follows "of": the village of Hale
+    "village town city county state province district region island parish borough suburb municipality kingdom".split()
+)
+
+
+@dataclass(slots=True)
+class Subjects:
+    """Reads the subjects of the clauses of one sentence."""
+
+    tokens: Tokens
+    topic: Topic
+    facts: list[Fact]
+    first: bool
+    item: bool = False  # whether the sentence is an item of a list, which need not begin with a capital
+    unlike: bool = False  # whether it is about a relative that no pronoun for the topic can mean
+
+    def read(self, place: int, *, later: bool) -> tuple[Subject, int] | None:  # noqa: C901
+        """Return the subject that begins at a place, with its end; a later clause does not introduce the topic."""
+        tokens, topic = self.tokens, self.topic
+        if not later and (end := self.title_end(place)):
+            topic.meant = True
+            return Subject((topic.title,)), end
+        if self.first and place == 0 and (found := topic.introduced(tokens.sentence)):
+            topic.meant = True
+            self.facts.append((topic.title, "known as", found[0].strip('"“” ')))
+            return Subject((topic.title,)), tokens.place_of(found[1])
+        if place == 0 and topic.is_identifier and tokens.is_(0, "pres") and tokens[1].text != "of":
+            topic.meant = True
+            return Subject((topic.title,)), 0  # "returns the number of rows" about `count()`
+        word = tokens[place].text.lower()
+        if tokens.is_(place, "pron"):
+            name = topic.of_pronoun(word)
+            return (Subject((name,)), place + 1) if name else None
+        if tokens.is_(place, "neg") or word in {
+            "there",
+            "no",
+            "few",
+            "little",
+            "any",
+            "each",
+            "every",
+            "another",
+            "such",
+            "many",
+            "some",
+        }:
+            return None
+        phrase = noun_phrase(tokens, place, acts=True)
+        if (
+            not phrase
+            or phrase.kind in {"pronoun", "date", "number"}
+            or phrase.determiner in {"that", "these", "those"}
+        ):
+            return None
+        if phrase.determiner in {"his", "her", "its", "their"}:
+            owner = topic.of_pronoun(phrase.determiner)
+            return self._possessed((owner,), phrase, phrase.before or phrase.text) if owner else None
+        if phrase.genitive:
+            return self._of_genitive(phrase)
+        if phrase.kind == "name":
+            if phrase.before and not phrase.determiner and phrase.before.islower():
+                return None
+            phrases, end = joined(tokens, phrase)
+            if end != phrase.end and not verb_at(tokens, tokens.after_brackets(end)):
+                phrases, end = [phrase], phrase.end
+            if any(
+                one.kind != "name" or one.cut or one.text.endswith(" If") for one in phrases
+            ) or phrase.determiner in {
+                "this",
+                "any",
+                "each",
+                "every",
+            }:
+                return None
+            if phrase.determiner in {"a", "an"} or (
+                phrase.start == 0 and not phrase.before and self._is_common(phrase.text)
+            ):
+                return None  # "Points are drawn", "Work began"
+            if name := topic.of_noun(phrase.text.lower()) if not phrase.determiner else "":
+                return Subject((name,)), end  # "Film is directed by"
+            heads = tuple(self._named(one, later=later) for one in phrases)
+            return Subject(heads), end
+        return (Subject((phrase.text,)), phrase.end) if self._is_uncapped(phrase) else self._described(phrase)
+
+    def _is_uncapped(self, phrase: Phrase) -> bool:
+        """Return whether a phrase is a name without a capital: `numpy` or `القاهرة` at the beginning of a sentence."""
+        word, verb = phrase.text, verb_at(self.tokens, phrase.end)
+        if phrase.determiner or phrase.of or phrase.cut or not verb or not word[0].isalpha():
+            return False
+        if not any(letter.islower() or letter.isupper() for letter in word):
+            return True
+        begins = self.tokens[phrase.start - 1].text == "." or (phrase.start == 0 and not self.item)
+        common = tag_of(word) != "word" or word in NOUNS | HOLLOW or is_base(word) or _COMMON.fullmatch(word)
+        singular = verb.text.split(" ", 1)[0] not in {"are", "were", "have"}
+        return begins and phrase.end == phrase.start + 1 and word.islower() and not common and singular
+
+    def _is_common(self, word: str) -> bool:
+        """Return whether a word may have its capital only as the first of a sentence: "Positional parameters"."""
+        small, topic = word.lower(), self.topic
+        if is_base(small) and not topic.is_named(word):
+            return True  # "Use", "Set"
+        plain = word.replace("-", "")
+        if not (plain.isalpha() and plain[1:].islower()) or word in topic.names or topic.is_named(word):
+            return word.startswith(("I.e", "E.g"))
+        told = word in _VALUES or tag_of(small) != "word" or small in NOUNS or plain != word
+        return told or small in topic.words or _COMMON.fullmatch(small) is not None
+
+    def _named(self, phrase: Phrase, *, later: bool) -> str:
+        """Return the name of a subject; in a first sentence, it may be introduced as the topic."""
+        end, name = self.tokens[phrase.end - 1].end, phrase.text.split(",")[0]
+        introduced = self.first and not later and self.topic.opens_with(name, self.tokens.sentence, end)
+        if introduced or self.topic.is_named(phrase.text):
+            self.topic.meant = True
+            return self.topic.title
+        return phrase.text
+
+    def title_end(self, place: int) -> int:
+        """Return the end of the topic's name if it begins here, also one with words in lower case."""
+        tokens = self.tokens
+        for begin in (tokens[place].start, tokens[place].start + 1):
+            end = self.topic.begins(tokens.sentence, begin)
+            if end and not any(tokens[at].start < end < tokens[at].end - 1 for at in range(place, len(tokens))):
+                at = tokens.place_of(end)
+                if tokens.is_(at, "be", "have", "past", "pres", "open", "comma", "modal", "adv", "do", "rel"):
+                    return at
+        return 0
+
+    def _possessed(self, owner: tuple[str, ...], phrase: Phrase, noun: str) -> tuple[Subject, int] | None:
+        """Read "Her brother Karl", "Its CEO, Li Warren, was", or "His father was"."""
+        tokens = self.tokens
+        if phrase.kind == "name" and phrase.before:
+            phrases, end = joined(tokens, phrase)
+            if not verb_at(tokens, end) or any(one.kind != "name" for one in phrases):
+                phrases, end = [phrase], phrase.end
+            self.facts += [(head, phrase.before, one.text) for head in owner for one in phrases]
+            self._meets(phrase.before)
+            return Subject(tuple(one.text for one in phrases)), end
+        noun = phrase.before if phrase.of is None and phrase.before and phrase.kind != "name" else phrase.text
+        self._meets(noun)
+        if len(noun.split()) > 5:
+            return None
+        comma = tokens.is_(phrase.end, "comma")
+        if comma or tokens[phrase.end].text == "The":
+            name = noun_phrase(tokens, phrase.end + comma)
+            if name and name.kind == "name" and not name.before and (tokens.is_(name.end, "comma") or not comma):
+                self.facts += [(head, noun, name.text) for head in owner]
+                return Subject((name.text,)), name.end + comma
+        return Subject(owner, noun), phrase.end
+
+    def _meets(self, noun: str) -> None:
+        self.topic.meets(noun)
+        self.unlike = self.unlike or self.topic.is_unlike(noun)
+
+    def _of_genitive(self, phrase: Phrase) -> tuple[Subject, int] | None:
+        """Read "Karl Senn's wife", also with her name."""
+        tokens = self.tokens
+        gen = next(at for at in range(phrase.start, phrase.end) if tokens.is_(at, "gen"))
+        owner = noun_phrase(tokens, phrase.start, acts=True) if gen > phrase.start + 1 else None
+        name = tokens[gen - 1]
+        if name.tag != "name":
+            head = (
+                self.topic.of_noun(name.text.lower())
+                if tokens.is_(phrase.start, "det") and gen == phrase.start + 2
+                else ""
+            )
+            if not head:
+                return None
+            del owner
+        else:
+            head = self.topic.subject(name.text)
+        after = gen + 1
+        if phrase.kind == "name":
+            noun = tokens.text(after, phrase.end - 1)
+            if not noun:
+                return Subject((head,), phrase.text), phrase.end
+            self.facts.append((head, noun, phrase.text))
+            self._meets(noun)
+            return Subject((phrase.text,)), phrase.end
+        return self._possessed((head,), replace(phrase, before=tokens.text(after, phrase.end), of=None), "")
+
+    def _described(self, phrase: Phrase) -> tuple[Subject, int] | None:
+        """Read "The film", "The wife of Karl Senn", "The ALLOWED_HOSTS setting"."""
+        tokens, topic = self.tokens, self.topic
+        definite = phrase.determiner in {"the", "this"} and phrase.of is None and phrase.before.lower() == phrase.head
+        if definite and (name := topic.of_noun(phrase.head)):
+            return Subject((name,)), phrase.end
+        if phrase.determiner == "the" and phrase.of is None and topic.has_part(phrase.before):
+            return self._possessed((topic.title,), phrase, phrase.before)
+        first = phrase.start + (1 if phrase.determiner else 0)
+        if tokens.is_(first, "name") and phrase.of is None and not phrase.cut:
+            return self._with_name(phrase, first)
+        if phrase.of and phrase.determiner == "the" and len(phrase.before.split()) <= 3 and phrase.of.of is None:
+            of = phrase.of
+            owner = (
+                topic.subject(of.text)
+                if of.kind == "name" and not of.genitive
+                else topic.of_noun(of.head)
+                if of.determiner in {"the", "this"} and of.text == of.head
+                else ""
+            )
+            if phrase.head in _TOWNS and of.kind == "name":
+                return Subject((topic.subject(of.text),)), phrase.end
+            if not owner or phrase.head in HOLLOW - {"number", "name"}:
+                return None
+            return self._possessed((owner,), replace(phrase, of=None), "")
+        return None
+
+    def _with_name(self, phrase: Phrase, first: int) -> tuple[Subject, int] | None:
+        """Read a noun phrase that begins with a name: "The Kell mill", but not "Positional parameters"."""
+        tokens, topic = self.tokens, self.topic
+        whole = phrase.text
+        common = self._is_common(tokens[0].text) or ADJECTIVE.search(tokens[0].text.lower())
+        if first == 0 and common and not topic.is_named(whole) and tokens[0].text not in topic.names:
+            return None
+        if {"The", "A", "An", "If", "This"} & set(whole.split()):
+            return None
+        if topic.is_named(whole):
+            return Subject((topic.title,)), phrase.end
+        if phrase.head in KINDS and phrase.end - first == 2:
+            return Subject((tokens[first].text,)), phrase.end
+        one = not phrase.head.endswith("s") or phrase.head.rstrip("s") in KINDS  # or "PO files"
+        return (
+            (Subject((whole,)), phrase.end)
+            if phrase.determiner in {"the", ""} and len(whole.split()) <= 5 and one
+            else None
+        )

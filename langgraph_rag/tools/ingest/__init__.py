@@ -1,0 +1,1 @@
+"""From documents to records: split, analyze, embed, read facts, store."""

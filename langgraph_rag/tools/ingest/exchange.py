@@ -1,0 +1,318 @@
+"""Carries passages, vectors and facts from one knowledge base to another, and facts from other systems into one.
+
+An export is a folder with `passages`, `vectors` and `facts`, each as JSON lines or Parquet. Facts made elsewhere are
+one file: of such rows, of passages with lists of triples, or HippoRAG's OpenIE results.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from langgraph_rag.concurrency.background import run_in_background
+from langgraph_rag.errors import DocumentError, MissingExtraError
+from langgraph_rag.naming import counted, expect_name, wrong_field
+from langgraph_rag.records import Fact, Record
+from langgraph_rag.tools.facts.extraction import ParseExtractor, Reading, RuleExtractor, TripleExtractor
+from langgraph_rag.tools.ingest.editing import Added
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+
+Form = Literal["jsonl", "parquet", "graphml"]
+_AT_ONCE = 1_000  # passages
+_TABLES = ("passages", "vectors", "facts")
+Row = dict[str, Any]
+Known = dict[str, list[Fact | Sequence[str]]]
+T = TypeVar("T", bound=BaseModel)
+
+
+# --- out -------------------------------------------------------------------------------------------------------------
+def export(kb: KnowledgeBase, to: Path, form: Form = "jsonl") -> dict[str, int]:
+    """Write a knowledge base to a folder, or its graph of facts to a GraphML file; return the numbers of rows.
+
+    A row of passages is one passage in one of its sources; `vectors` are of unit length; a row of facts has the
+    sentences that state it, with their `positions` in the passage, and the extractor that read it.
+
+    Raises:
+        UnknownNameError: when there is no such form.
+        DocumentError: when the folder exists already, or cannot be written.
+        MissingExtraError: when pyarrow is not installed, for Parquet.
+    """
+    expect_name("form", form, get_args(Form))
+    if to.exists():
+        raise DocumentError(f"{to} exists already: name another place to export to")
+    try:
+        if form == "graphml":
+            return _write_graph(kb, to)
+        to.mkdir(parents=True)
+        write = _write_parquet if form == "parquet" else _write_lines
+        tables = {"passages": _passages(kb), "vectors": _vectors(kb), "facts": _facts(kb)}
+        return {name: write(to / f"{name}.{form}", rows) for name, rows in tables.items()}
+    except OSError as error:
+        raise DocumentError(f"{to} cannot be written: {error.strerror or error}") from error
+
+
+def _pages(kb: KnowledgeBase) -> Iterator[list[str]]:
+    ids = kb.ids()
+    return (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
+
+
+def _passages(kb: KnowledgeBase) -> Iterator[Row]:
+    for source in ["", *kb.sources()]:
+        ids = kb.ids(source)
+        for start in range(0, len(ids), _AT_ONCE):
+            where = {"source": source} if source else {"source": {"$exists": False}}
+            some = kb.passages(ids[start : start + _AT_ONCE], filter=where if kb.sources() else None)
+            yield from map(_passage, some)
+
+
+def _passage(record: Record) -> Row:
+    return {
+        **{name: record.get(name, "") for name in ("id", "title", "text", "source", "document")},
+        "position": record.get("position", 0),
+        "headings": record.get("headings", []),
+        "metadata": json.dumps(record.get("metadata", {}), ensure_ascii=False),
+    }
+
+
+def _vectors(kb: KnowledgeBase) -> Iterator[Row]:
+    for ids in _pages(kb):
+        for id_, vector in kb.vectors(ids).items():
+            yield {"id": id_, "vector": vector.tolist()}
+
+
+def _facts(kb: KnowledgeBase) -> Iterator[Row]:
+    for ids in _pages(kb):
+        records, triples = run_in_background(kb.apassages_with_triples(ids))
+        sentences = {record["id"]: record["sentences"] for record in records}
+        for entry in triples:
+            head, relation, tail = entry["triple"]
+            for source in entry["sources"]:
+                stated = [sentences[source["passage_id"]][place] for place in source["sentences"]]
+                yield {
+                    "passage_id": source["passage_id"],
+                    **{"head": head, "relation": relation, "tail": tail},
+                    **{"sentences": stated, "positions": source["sentences"], "extractor": kb.extractor.version},
+                }
+
+
+def _write_lines(file: Path, rows: Iterable[Row]) -> int:
+    number = 0
+    with file.open("w", encoding="utf-8") as written:
+        for row in rows:
+            written.write(json.dumps(row, ensure_ascii=False) + "\n")
+            number += 1
+    return number
+
+
+def _write_parquet(file: Path, rows: Iterable[Row]) -> int:
+    arrow, parquet = _pyarrow()
+    table = arrow.Table.from_pylist(list(rows))
+    parquet.write_table(table, file)
+    return int(table.num_rows)
+
+
+def _write_graph(kb: KnowledgeBase, file: Path) -> dict[str, int]:
+    import networkx as nx
+
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()  # GraphML has no lists
+    graph.add_nodes_from((node, {"label": about["name"]}) for node, about in kb.graph.networkx.nodes(data=True))
+    for head, tail, fact in kb.graph.networkx.edges(data=True):
+        graph.add_edge(head, tail, label=fact["triple"][1], passages=" ".join(fact["passages"]))
+    nx.write_graphml(graph, file)
+    return {"entities": graph.number_of_nodes(), "facts": graph.number_of_edges()}
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError("Parquet (JSON lines do not)", "parquet") from error
+    return pyarrow, pyarrow.parquet
+
+
+# --- in --------------------------------------------------------------------------------------------------------------
+class GivenFacts:
+    """An extractor with facts that were read elsewhere; passages without any are read by another extractor.
+
+    Args:
+        version: the name under which the facts are stored.
+        facts: the facts of passages, by id.
+        rest: reads the other passages; None leaves them unread.
+    """
+
+    def __init__(self, version: str, facts: Known, rest: TripleExtractor | None) -> None:
+        self.version, self._facts, self._rest = version, facts, rest
+
+    async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
+        """Yield the facts that are known, then what the other extractor reads."""
+        yield [(one["id"], self._facts[one["id"]]) for one in passages if one["id"] in self._facts]
+        if self._rest is not None:
+            async for read in self._rest.extract([one for one in passages if one["id"] not in self._facts]):
+                yield read
+
+
+class _Passage(BaseModel):
+    """A row of an export."""
+
+    id: str
+    text: str
+    title: str = ""
+    source: str = ""
+    document: str = ""
+    position: int = 0
+    headings: list[str] = Field(default_factory=list)
+    metadata: str = "{}"
+
+
+class _Vector(BaseModel):
+    id: str
+    vector: list[float] = Field(min_length=1)
+
+
+class _Stated(BaseModel):
+    """A fact of an export."""
+
+    passage_id: str
+    head: str
+    relation: str
+    tail: str
+    positions: list[int] = Field(default_factory=list)
+    extractor: str = ""
+
+
+class _Extracted(BaseModel):
+    """The triples of a passage, by its id or its text, as HippoRAG's OpenIE results and others have them."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    passage_id: str = ""
+    id: str = ""
+    passage: str = ""
+    triples: list[list[str]] = Field(default_factory=list)
+    extracted_triples: list[list[str]] = Field(default_factory=list)
+
+
+def import_from(kb: KnowledgeBase, path: Path, *, name: str = "", progress: bool = True) -> Added:
+    """Add what was exported to a folder, or the facts of a file to passages that are stored already.
+
+    Facts that their passages do not state are dropped, as those of any extractor; passages without facts in the file
+    are read by the extractor of the knowledge base, unless that is a model. Vectors are taken over if they are those of
+    the embedder of the knowledge base; otherwise the texts are embedded again.
+
+    Args:
+        kb: the knowledge base.
+        path: the folder, or the file: JSON lines, JSON or Parquet.
+        name: the name of whoever read the facts of a file; by default that of the file.
+        progress: whether to show the progress on the standard error.
+
+    Returns:
+        The result of `kb.add`.
+
+    Raises:
+        DocumentError: when the files cannot be read or have other rows, or no fact is of a stored passage.
+    """
+    if not path.is_dir():
+        kb.extractor = _extractor(kb, _given(kb, path), name or path.stem, path)
+        return kb.add([], progress=progress)
+    files = {table: file for table in _TABLES for file in path.glob(f"{table}.*")}
+    if "passages" not in files:
+        raise DocumentError(f"{path} is no export: expected passages.jsonl or passages.parquet in it")
+    passages = [_document(_checked(_Passage, *row)) for row in _rows(files["passages"])]
+    vectors = {one.id: one.vector for one in (_checked(_Vector, *row) for row in _rows(files.get("vectors")))}
+    facts = [_checked(_Stated, *row) for row in _rows(files.get("facts"))]
+    made_by = {fact.extractor for fact in facts} - {kb.extractor.version}
+    if len(made_by) == 1:
+        kb.extractor = GivenFacts(made_by.pop(), _by_passage(facts), _free(kb.extractor))
+    return kb.add(passages, vectors={id_: np.array(one, np.float32) for id_, one in vectors.items()}, progress=progress)
+
+
+def _document(row: _Passage) -> Row:
+    """Return a passage as a document; `document` and `position` only count together."""
+    fields = {**row.model_dump(), "metadata": json.loads(row.metadata)}
+    return {name: value for name, value in fields.items() if name not in ("document", "position") or row.document}
+
+
+def _by_passage(facts: Iterable[_Stated]) -> Known:
+    by_passage: defaultdict[str, list[Fact | Sequence[str]]] = defaultdict(list)
+    for fact in facts:
+        triple = [fact.head, fact.relation, fact.tail]
+        by_passage[fact.passage_id].append(Fact(triple=triple, sentences=fact.positions))
+    return dict(by_passage)
+
+
+def _given(kb: KnowledgeBase, file: Path) -> Known:
+    """Return the facts of a file, by the ids of the passages as they are stored here."""
+    rows = list(_rows(file))
+    if rows and isinstance(rows[0][1], dict) and {"head", "relation", "tail"} <= rows[0][1].keys():
+        return _by_passage(_checked(_Stated, *row) for row in rows)
+    by_text = _ids_by_text(kb) if any(isinstance(row, dict) and "passage" in row for _, row in rows) else {}
+    given: Known = {}
+    for place, row in rows:
+        read = _checked(_Extracted, place, row)
+        id_ = read.passage_id or read.id or by_text.get(" ".join(read.passage.split()), "")
+        triples = [*read.triples, *read.extracted_triples]
+        given.setdefault(id_, []).extend(triple for triple in triples if len(triple) == 3)
+    return given
+
+
+def _ids_by_text(kb: KnowledgeBase) -> dict[str, str]:
+    """Return the ids of all passages by their texts, with and without their titles as first line."""
+    found: dict[str, str] = {}
+    for ids in _pages(kb):
+        for record in kb.passages(ids):
+            for text in (record["text"], f"{record['title']} {record['text']}"):
+                found[" ".join(text.split())] = record["id"]
+    return found
+
+
+def _extractor(kb: KnowledgeBase, facts: Known, name: str, file: Path) -> GivenFacts:
+    known = {id_: facts[id_] for id_ in kb.ids() if id_ in facts}
+    if not known:
+        raise DocumentError(
+            f"{file} has facts of {counted(len(facts), 'passage')}, but none of those that are stored: index these "
+            "first, with the same ids or texts"
+        )
+    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:8]
+    return GivenFacts(f"{name}-{digest}", known, _free(kb.extractor))
+
+
+def _free(extractor: TripleExtractor) -> TripleExtractor | None:
+    """Return an extractor if it costs no model calls."""
+    return extractor if isinstance(extractor, RuleExtractor | ParseExtractor) else None
+
+
+def _checked(kind: type[T], place: str, row: object) -> T:
+    try:
+        return kind.model_validate(row)
+    except ValidationError as error:
+        raise DocumentError(f"{place}: {wrong_field(error, 'the row')}") from error
+
+
+def _rows(file: Path | None) -> Iterator[tuple[str, object]]:
+    """Yield the rows of a file with their places.
+
+    Raises:
+        DocumentError: when it cannot be read.
+    """
+    if file is None:
+        return
+    try:
+        if file.suffix == ".parquet":
+            arrow_rows = _pyarrow()[1].ParquetFile(file).iter_batches()
+            rows: Iterable[object] = (row for batch in arrow_rows for row in batch.to_pylist())
+        elif file.suffix == ".json":
+            whole = json.loads(file.read_text(encoding="utf-8"))
+            rows = whole.get("docs", [whole]) if isinstance(whole, dict) else whole
+        else:
+            lines = file.read_text(encoding="utf-8").split("\n")  # not splitlines(): JSON may contain U+2028
+            rows = (json.loads(line) for line in lines if line.strip())
+        for number, row in enumerate(rows, start=1):
+            yield f"{file}, row {number}", row
+    except (OSError, ValueError, RecursionError) as error:
+        raise DocumentError(f"{file} cannot be read: {error}") from error

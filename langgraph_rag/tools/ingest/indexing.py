@@ -1,0 +1,358 @@
+"""Passages are analyzed, embedded and stored in batches, and their facts are read."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import NoReturn, TypeVar
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from langgraph_rag.arguments import expect
+from langgraph_rag.concurrency.parallel_map import parallel_map
+from langgraph_rag.context import context
+from langgraph_rag.errors import BudgetReachedError
+from langgraph_rag.metering import count_dropped, current_meter, stop
+from langgraph_rag.naming import counted
+from langgraph_rag.progress import hidden
+from langgraph_rag.records import Passage, Record, ids_of, titled_text
+from langgraph_rag.tools.facts.extraction import (
+    ParseExtractor,
+    PlaceholderExtractor,
+    Reading,
+    RuleExtractor,
+    TripleExtractor,
+    valid_readings,
+)
+from langgraph_rag.tools.facts.names import names_in, with_whole_names
+from langgraph_rag.tools.facts.stated import stated
+from langgraph_rag.tools.ingest.embedder import Embedder
+from langgraph_rag.tools.ingest.text import TextPipeline, text_pipeline
+from langgraph_rag.tools.retrieve.similarity import Similarity
+from langgraph_rag.tools.stores.records import RecordStore, content_hash
+from langgraph_rag.tools.stores.vectors import Matrix, VectorIndex
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_READ_AT_ONCE = 512  # passages that are read in parallel
+_REST = 600.0  # seconds before a passage that could not be read is tried again, as this costs model calls
+
+
+class TripleReader:
+    """Lets an extractor read passages, and stores those triples that the passages state, with the sentences."""
+
+    def __init__(self, records: RecordStore, check_not_closing: Callable[[], None]) -> None:
+        self._records, self._check_not_closing = records, check_not_closing
+        self._dropped = 0
+        self._reading: dict[tuple[str, str], Future[bool]] = {}  # by extractor and passage
+        self._reading_lock = threading.Lock()
+        self._rests_until: dict[tuple[str, str], float] = {}  # by extractor and passage, on the monotonic clock
+
+    async def read(self, ids: Sequence[str], extractor: TripleExtractor, *, progress: bool) -> int:
+        """Read passages; return how many could not be read, for example because a model failed."""
+        done, no_bar = 0, hidden(progress) or not ids
+        with tqdm(total=len(ids), desc="extracting triples", unit="passage", disable=no_bar) as bar:
+            for start in range(0, len(ids), _READ_AT_ONCE):
+                records = await asyncio.to_thread(self._records.passages, ids[start : start + _READ_AT_ONCE])
+                by_id = {record["id"]: record for record in records}
+                reading = extractor.extract(records)
+                expect(AsyncIterable, reading, "readings as they are done", "write `async def extract` with `yield`")
+                async with AsyncExitStack() as opened:
+                    if isinstance(reading, AsyncGenerator):  # ends its running model calls
+                        opened.push_async_callback(reading.aclose)
+                    async for readings in reading:
+                        await asyncio.to_thread(self._save, extractor.version, readings, by_id)
+                        for id_, _ in readings:
+                            del by_id[id_]
+                        done += len(readings)
+                        bar.update(len(readings))
+                        self._check_not_closing()
+        return len(ids) - done
+
+    def take_dropped(self) -> int:
+        """Return how many triples were not stored since the last call, as the passages do not state them."""
+        dropped, self._dropped = self._dropped, 0
+        return dropped
+
+    def read_at_once(self, extractor: RuleExtractor | ParseExtractor, passages: Sequence[Record]) -> None:
+        """Read passages in this thread, without a model."""
+        self._save(extractor.version, extractor.read_now(passages), {record["id"]: record for record in passages})
+
+    async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
+        """Read passages that no other call is reading, and wait for the others, as model calls are expensive.
+
+        Passages that the other call leaves unread, because it is cancelled or its budget is spent, are read here. A
+        passage that cannot be read is not tried again for ten minutes. The wait ends at the deadline of the question.
+        """
+        ids = [id_ for id_ in ids if self._rests_until.get((extractor.version, id_), 0.0) <= time.monotonic()]
+        while ids:
+            reading: Future[bool] = Future()  # whether all of it was tried
+            reading.set_running_or_notify_cancel()  # so that waiting calls cannot cancel it
+            with self._reading_lock:
+                readings = {id_: self._reading.setdefault((extractor.version, id_), reading) for id_ in ids}
+            await self._read_mine([id_ for id_, whose in readings.items() if whose is reading], extractor, reading)
+            if not (others := {whose for whose in readings.values() if whose is not reading}):
+                break
+            try:
+                async with asyncio.timeout(current_meter().seconds_left(context().deadline_s)):
+                    given_up = {other for other in others if not await asyncio.wrap_future(other)}
+            except (TimeoutError, BudgetReachedError):
+                stop("deadline_s")
+                break
+            left = [id_ for id_, whose in readings.items() if whose in given_up]
+            ids = await asyncio.to_thread(self._records.triples.unextracted, extractor.version, left) if left else []
+
+    async def _read_mine(self, ids: Sequence[str], extractor: TripleExtractor, reading: "Future[bool]") -> None:
+        """Read passages and tell waiting calls whether all were tried; their own budgets may not be spent yet."""
+        done = False
+        try:
+            with suppress(BudgetReachedError):
+                if ids and await self.read(ids, extractor, progress=False):
+                    version, until = extractor.version, time.monotonic() + _REST
+                    failed = await asyncio.to_thread(self._records.triples.unextracted, version, ids)
+                    self._rests_until.update({(version, id_): until for id_ in failed})
+                done = True
+        finally:
+            with self._reading_lock:
+                for id_ in ids:
+                    del self._reading[extractor.version, id_]
+            reading.set_result(done)
+
+    def _save(self, extractor: str, readings: Sequence[Reading], passages: dict[str, Record]) -> None:
+        read = valid_readings(extractor, readings, passages)
+        held = [(passages[id_], stated(found, passages[id_])) for id_, found in read]
+        facts = [(passage, with_whole_names(facts, passage)) for passage, facts in held]
+        self._records.triples.save(extractor, facts, [names_in(facts, passage) for passage, facts in held])
+        dropped = sum(len(found) for _, found in read) - sum(len(facts) for _, facts in held)
+        self._dropped += dropped
+        count_dropped(dropped)
+
+
+@dataclass
+class UnreadNotice:
+    """One warning per knowledge base, with the effect on questions and the remedy.
+
+    `unread` returns the ids of the passages that an extractor of some version has not read.
+    """
+
+    unread: Callable[[str], Awaitable[list[str]]]
+    _told: bool = False
+    _walked: bool = False
+
+    async def tell_to_walk(self, extractor: TripleExtractor) -> None:
+        """Warn if the graph lacks the facts of some passages; look only once, as that takes longer than the walk."""
+        if not self._walked:
+            self._walked = True
+            await self.tell(extractor)
+
+    async def tell(self, extractor: TripleExtractor) -> None:
+        """Warn if there are such passages."""
+        if self._told:
+            return
+        self._told = True  # before the await, so that parallel calls do not warn
+        unread = await self.unread(extractor.version)
+        self._told = bool(unread)
+        if unread:
+            _log.warning(
+                "%s not read by %s yet: graph search does not walk to these, and methods that need their facts %s; "
+                "`kb.add([])` with that extractor reads them all beforehand, and so does `langgraph-rag index` with "
+                "the same model",
+                counted(len(unread), "passage"),
+                extractor.version,
+                "do without" if isinstance(extractor, PlaceholderExtractor) else "wait until they are read",
+            )
+
+
+_EMBEDDED = 1_000  # triples embedded and stored together; a kill loses at most these
+_INDEXED = 5_000  # vectors indexed together
+
+
+class TripleEmbedding:
+    """Embeds the triples that have no vector yet, and indexes the vectors."""
+
+    def __init__(self, records: RecordStore, vectors: VectorIndex, similarity: Similarity) -> None:
+        self._records, self._vectors, self._similarity = records, vectors, similarity
+        self._searchable: tuple[int, int, str] | None = None  # the ends of both logs, and the extractor
+
+    def embed(self, extractor: str, *, progress: bool) -> int:
+        """Embed and store the triples of an extractor; return how many were embedded."""
+        ids = self._records.triples.without_vector(extractor)
+        starts = range(0, len(ids), _EMBEDDED)
+        for start in tqdm(starts, desc="embedding triples", unit="batch", disable=hidden(progress)):
+            self._similarity.embed_triples(ids[start : start + _EMBEDDED])
+        return len(ids)
+
+    def make_searchable(self, extractor: str) -> None:
+        """Embed and index the triples of an extractor, if they changed; call it from one thread at a time."""
+        state = self._records.changes.end, self._records.triples.changes(extractor).end, extractor
+        if self._searchable != state:
+            self.embed(extractor, progress=False)
+            self._index()
+            self._searchable = state
+
+    def _index(self) -> None:
+        """Index all triples that have a vector, and remove others from the index."""
+        triples, indexed = self._records.triples, set(self._vectors.triple_ids())
+        stored = triples.vector_ids()
+        self._vectors.delete([], list(indexed.difference(stored)))
+        missing = [id_ for id_ in stored if id_ not in indexed]
+        for start in range(0, len(missing), _INDEXED):
+            vectors = triples.vectors(missing[start : start + _INDEXED])
+            if vectors:
+                self._vectors.put_triples(list(vectors), np.stack(list(vectors.values())))
+            kept = triples.vectors(list(vectors))  # a concurrent deletion did not find them in the index
+            self._vectors.delete([], [id_ for id_ in vectors if id_ not in kept])
+
+
+TEXT_PIPELINE = "text_pipeline"  # the property with the name of the pipeline of all passages
+_BATCH = 64  # passages analysed together, and vectors indexed together
+
+Keep = Callable[[Sequence[Record], Matrix], list[str]]
+"""Stores passages with their vectors; returns the ids of triple vectors that are no longer used."""
+Read = Callable[[Sequence[Record]], None]
+"""Extracts triples from stored passages."""
+
+
+class Indexer:
+    """Keeps passage vectors consistent with the records; after a kill, `repair` restores the consistency."""
+
+    def __init__(
+        self,
+        records: RecordStore,
+        vectors: VectorIndex,
+        similarity: Similarity,
+        embedder: Embedder,
+        check_not_closing: Callable[[], None],
+        pipeline: str | None = None,
+    ) -> None:
+        self._pipeline = pipeline
+        self._records, self._vectors, self._similarity, self._embedder = records, vectors, similarity, embedder
+        self._check_not_closing = check_not_closing
+
+    def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
+        """Return the passages whose ids are not stored yet, and those whose ids are stored with another text."""
+        stored = self._records.hashes(ids_of(passages))
+        new = [passage for passage in passages if passage["id"] not in stored]
+        hashes = ((passage, content_hash(passage["title"], passage["text"])) for passage in passages)
+        return new, [passage for passage, hash_ in hashes if stored.get(passage["id"], hash_) != hash_]
+
+    def store(self, passages: Sequence[Passage], read: Read, *, progress: bool) -> None:
+        """Store new passages, and extract the triples of each."""
+        self._add(passages, self._insert, read, progress=progress)
+
+    def replace(self, passages: Sequence[Passage], read: Read, *, progress: bool) -> None:
+        """Replace passages with the same ids, and extract the triples of each."""
+        self._add(passages, self._records.replace, read, progress=progress)
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Remove passages, with all data that comes only from them."""
+        self.repair()  # even without ids, as the records are deleted first
+        if ids:
+            unused = self._records.delete(ids)
+            self.forget_triples(unused)
+            self._vectors.delete(ids, [])  # last: while they are there, a kill can be noticed
+
+    def in_step(self) -> bool:
+        """Return whether every record has its vector in the index."""
+        return self._records.waiting.none() and self._vectors.count() == self._records.count()
+
+    def repair(self) -> None:
+        """Make the vectors consistent with the records after a kill, or after the vectors were lost.
+
+        It runs before each change: two interrupted changes in a row could leave equal numbers of both.
+        """
+        if self.in_step():
+            return
+        recorded = self._records.ids()
+        unused = set(self._vectors.triple_ids()).difference(self._records.triples.vector_ids())
+        self._vectors.delete(list(set(self._vectors.ids()).difference(recorded)), list(unused))
+        self._index([])  # last: as long as vectors wait, another kill can be noticed
+        indexed = set(self._vectors.ids())
+        lost = [id_ for id_ in recorded if id_ not in indexed]
+        records = chain.from_iterable(map(self._records.passages, _parts(lost)))
+        self._embed_all(records, len(lost), self._put_vectors, read_later, tqdm(disable=True))
+
+    def _add(self, passages: Sequence[Passage], keep: Keep, read: Read, *, progress: bool) -> None:
+        self.repair()
+        if not passages:
+            return
+        self._embedder.settle()
+        pipeline = text_pipeline(self._pipeline or self._records.meta(TEXT_PIPELINE))  # one for all passages
+        self._records.set_meta(TEXT_PIPELINE, pipeline.name)
+        passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
+        records = chain.from_iterable(map(partial(_analysed, pipeline), _parts(passages)))
+        with tqdm(total=len(passages), desc="indexing", unit="passage", disable=hidden(progress)) as bar:
+            self._embed_all(records, len(passages), keep, read, bar)
+
+    def _embed_all(self, records: Iterator[Record], number: int, keep: Keep, read: Read, bar: "tqdm[NoReturn]") -> None:
+        """Embed records in parallel, store and read them in order, and index their vectors in batches."""
+        unused, waiting = list[str](), 0
+
+        def store(some: Sequence[Record], vectors: Matrix) -> int:
+            with self._records.together():
+                freed = keep(some, vectors)
+                read(some)
+            unused.extend(freed)  # not returned, as an interrupted caller would lose it
+            return len(some)
+
+        try:
+            for stored in parallel_map(self._embed, store, *self._embedder.divided(records, number)):
+                waiting += stored
+                bar.update(stored)
+                if waiting >= _BATCH:
+                    self._index(unused)
+                    waiting = 0
+        finally:
+            self._index(unused)
+
+    def _embed(self, records: Sequence[Record]) -> Matrix:
+        self._check_not_closing()
+        return self._embedder.texts([titled_text(record) for record in records])
+
+    def _index(self, unused: list[str]) -> None:
+        """Index the waiting vectors after unused triple vectors were removed; waiting vectors reveal a kill."""
+        self.forget_triples([unused.pop() for _ in range(len(unused))])  # others may be added meanwhile
+        if waiting := self._records.waiting.all():
+            ids = list(waiting)
+            self._vectors.put(ids, np.stack([waiting[id_] for id_ in ids]))
+            self._records.waiting.forget(ids)
+
+    def forget_triples(self, unused: Sequence[str]) -> None:
+        """Remove the vectors of deleted triples; keep those that concurrent questions have stored again."""
+        if unused:
+            self._vectors.delete([], unused)
+            self._similarity.forget_triples(unused)
+            if back := self._records.triples.vectors(unused):
+                self._vectors.put_triples(list(back), np.stack(list(back.values())))
+
+    def _insert(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
+        self._records.insert(records, vectors)
+        return []
+
+    def _put_vectors(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
+        self._records.waiting.put(ids_of(records), vectors)
+        return []
+
+
+def read_later(records: Sequence[Record]) -> None:
+    """Extract nothing now; the triples are extracted after all passages are stored."""
+
+
+def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
+
+
+def _analysed(pipeline: TextPipeline, passages: Sequence[Passage]) -> list[Record]:
+    analyses = pipeline.analyse(*zip(*((passage["text"], passage["title"]) for passage in passages), strict=True))
+    return [
+        Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))
+        for passage, analysis in zip(passages, analyses, strict=True)
+    ]

@@ -1,1 +1,0 @@
-"""Graphs that are derived from the records, and walks over them."""

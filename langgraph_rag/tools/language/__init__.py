@@ -1,1 +1,0 @@
-"""Analysis of English text: sentences, names, subjects, and facts as triples."""

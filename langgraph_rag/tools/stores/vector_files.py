@@ -1,0 +1,296 @@
+"""Vectors in a folder or on a server: exact search while they are few, an index of Chroma after that."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from filelock import FileLock
+from numpy.typing import NDArray
+
+from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.tools.stores.change_log import ChangeLog, Incremental
+from langgraph_rag.tools.stores.chroma import FOLDER, Place, in_folder, on_server
+from langgraph_rag.tools.stores.folder import VECTORS
+from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.vectors import Matrix, Opened, VectorIndex
+
+
+@dataclass(frozen=True)
+class VectorTable:
+    """Vectors of unit length in memory.
+
+    Attributes:
+        ids: the ids of the vectors.
+        vectors: the vectors; shape: ids x dimensions.
+    """
+
+    ids: Sequence[str]
+    vectors: Matrix
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {id_: place for place, id_ in enumerate(self.ids)}
+
+    @cached_property
+    def _known_rows(self) -> WeakKeyDictionary[frozenset[str], NDArray[np.int_]]:
+        return WeakKeyDictionary()
+
+    def of(self, ids: Iterable[str]) -> dict[str, Matrix]:
+        """Return the vectors of ids; unknown ids are left out."""
+        return {id_: self.vectors[self._places[id_]] for id_ in ids if id_ in self._places}
+
+    def fits(self, queries: Matrix) -> bool:
+        """Return whether queries have the same dimensions."""
+        return self.vectors.shape[-1:] == queries.shape[-1:]
+
+    def nearest(self, queries: Matrix, k: int, among: frozenset[str] | None = None) -> list[list[tuple[str, float]]]:
+        """Return the k ids nearest to each query, of all or among some, with their cosine, best first.
+
+        Shape of `queries`: queries x dimensions.
+        """
+        rows = None if among is None else self._rows(among)
+        k = min(k, len(self.ids if rows is None else rows))
+        return [self._best(query, k, rows) if k else [] for query in queries]
+
+    def _rows(self, ids: frozenset[str]) -> NDArray[np.int_]:
+        if (known := self._known_rows.get(ids)) is None:
+            known = np.array([place for id_ in ids if (place := self._places.get(id_)) is not None], int)
+            self._known_rows[ids] = known
+        return known
+
+    def _best(self, query: Matrix, k: int, rows: NDArray[np.int_] | None) -> list[tuple[str, float]]:
+        cosines = np.vecdot(self.vectors, query)  # in a matrix product, the threads of BLAS would spin
+        if rows is not None:
+            cosines = cosines[rows]
+        least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
+        places = np.flatnonzero(cosines >= least)
+        ids = [self.ids[row] for row in (places if rows is None else rows[places]).tolist()]
+        best = sorted(zip((-cosines[places]).tolist(), ids, strict=True))[:k]  # alike: by id
+        return [(id_, -negative) for negative, id_ in best]
+
+
+class VectorRows:
+    """The vectors of a table that is updated incrementally; earlier tables do not change."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        self._vectors: Matrix | None = None
+
+    def add(self, ids: Sequence[str], vectors: Matrix) -> None:
+        """Add vectors (shape: ids x dimensions)."""
+        self._ids = [*self._ids, *ids]
+        self._vectors = vectors if self._vectors is None else np.concatenate([self._vectors, vectors])
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Remove vectors; unknown ids are ignored."""
+        gone = set(ids)
+        if self._vectors is not None and gone:
+            left = [place for place, id_ in enumerate(self._ids) if id_ not in gone]
+            self._ids, self._vectors = [self._ids[place] for place in left], self._vectors[left]
+
+    def outgrown(self) -> bool:
+        """Return False, as removed vectors take no space."""
+        return False
+
+    def table(self) -> VectorTable:
+        """Return the vectors as they are now."""
+        return VectorTable(self._ids, np.empty((0, 0), np.float32) if self._vectors is None else self._vectors)
+
+
+_LOCK = "lock"  # a file in the folder
+_OPENING = "opening"  # a file in the folder while its files are opened
+_EXACT = 20_000  # maximum vectors of a collection with exact search: 30 MB at 384 dimensions
+_LOCK_TIMEOUT = 60.0  # seconds to wait for other readers or writers of the files
+_PAUSE = 0.005  # seconds between two checks
+_TRIAL = """
+import sys
+from pathlib import Path
+from langgraph_rag.tools.stores.chroma import in_folder
+from langgraph_rag.tools.stores.vector_files import opened_files
+opened_files(in_folder(Path(sys.argv[1])))
+"""
+_SIGNALS = [getattr(signal, name, None) for name in ("SIGSEGV", "SIGBUS", "SIGABRT")]  # Windows lacks some
+_CRASHES = {0xC0000005, *(-number for number in _SIGNALS if number)}  # the first is that of Windows
+
+
+class VectorFiles(VectorIndex):
+    """Vectors in files, which Chroma reads when it opens them; they are reopened after changes by another opening.
+
+    Reading the files while another process writes them causes a segmentation fault, so a lock allows one to open or
+    write them at a time. Open files are searched in memory, by any number of threads: up to 20,000 vectors exactly.
+    Chroma's index is approximate, and misses the nearest vectors if many are similar.
+
+    Args:
+        place: the folder.
+        changes: the log of the changes by all openings, in any process.
+    """
+
+    def __init__(self, place: Place, changes: ChangeLog) -> None:
+        self._changes = changes
+        self._lock = FileLock(Path(place.name).resolve() / _LOCK)
+        with place.usable(), self._locked(), _tried_first(Path(place.name).resolve()):
+            self._seen = changes.end
+            super().__init__(place)
+        self._tables = {name: self._table(name) for name in place.collections}
+        self._sizes: dict[str, tuple[int, int]] = {}  # with the end of the log that they belong to
+
+    def _open(self) -> Opened:
+        return opened_files(self.place)  # reads the files, while nobody writes them
+
+    def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return the passage vectors that are stored."""
+        with self._reading() as opened:
+            table = self._exact(opened.passages)
+        return super().passages(ids) if table is None else table.of(ids)
+
+    def _nearest(
+        self, collection: Any, vectors: Matrix, k: int, among: frozenset[str] | None
+    ) -> list[list[tuple[str, float]]]:
+        table = self._exact(collection)
+        if table is None or not table.fits(vectors):  # Chroma reports other dimensions
+            return super()._nearest(collection, vectors, k, among)
+        return table.nearest(vectors, k, among)
+
+    def _exact(self, collection: Any) -> VectorTable | None:
+        """Return the vectors of a collection, if it is small enough for exact search."""
+        return self._tables[collection.name].now() if self._size(collection) <= _EXACT else None
+
+    def _size(self, collection: Any) -> int:
+        """Return the number of vectors, counted after changes only: other threads wait while Chroma counts."""
+        seen, known = self._seen, self._sizes.get(collection.name)
+        if known is None or known[0] != seen:
+            known = self._sizes[collection.name] = seen, super()._size(collection)
+        return known[1]
+
+    def _table(self, collection: str) -> Incremental[VectorRows, VectorTable]:
+        def fill(rows: VectorRows, ids: Sequence[str] | None) -> None:
+            with self._locked():  # Chroma reads from files and from its memory, which others' changes would set apart
+                self._catch_up()
+                opened = self._opened.passages if collection == self._opened.passages.name else self._opened.triples
+                for some in [None] if ids is None else [list(ids[some]) for some in self._batches(ids)]:
+                    found = opened.get(ids=some, include=["embeddings"])
+                    if found["ids"]:
+                        rows.add(found["ids"], np.asarray(found["embeddings"], dtype=np.float32))
+
+        return Incremental(VectorRows, fill, VectorRows.table, [_Seen(self, self._changes)])
+
+    def _locked(self) -> AbstractContextManager[object]:
+        return self._lock.acquire(timeout=_LOCK_TIMEOUT, poll_interval=_PAUSE)
+
+    def _catch_up(self) -> None:
+        """Reopen the files if they changed; the caller must hold the lock."""
+        if self._changes.end != self._seen:
+            end = self._changes.end
+            self._opened = self._open()  # running searches keep the old one
+            self._seen = end
+
+    @contextmanager
+    def _reading(self) -> Iterator[Opened]:
+        with self.place.usable():
+            if self._changes.end != self._seen:
+                with self._locked():
+                    self._catch_up()
+            yield self._opened
+
+    @contextmanager
+    def _changing(self, ids: Sequence[str]) -> Iterator[Opened]:
+        with self.place.usable(), self._locked():
+            self._catch_up()
+            self._changes.add(ids)  # before the change, so that a kill in it leaves no other process without notice
+            try:
+                yield self._opened
+            finally:
+                self._seen = self._changes.end
+
+
+@contextmanager
+def _tried_first(folder: Path) -> Iterator[None]:
+    """Guard the opening of files, as damaged ones crash the process; after a crash, another process tries them first.
+
+    Files that crash it are removed, and missing vectors are restored from the records. If the process was only killed,
+    they stay.
+    """
+    opening = folder / _OPENING
+    if opening.exists() and _crash(folder):
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != _LOCK:
+                path.unlink()
+    opening.touch()
+    try:
+        yield
+    finally:
+        opening.unlink(missing_ok=True)
+
+
+def _crash(folder: Path) -> bool:
+    """Return whether files crash a process that opens them."""
+    tried = subprocess.run(
+        [sys.executable, "-c", _TRIAL, folder],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    return tried.returncode in _CRASHES
+
+
+def opened_files(place: Place) -> Opened:
+    """Open files and read them."""
+    opened = Opened.of(place)
+    for collection in (opened.passages, opened.triples):
+        collection.get(limit=1, include=["embeddings"])
+    return opened
+
+
+class _Seen:
+    """The changes of the files that are included in the open ones."""
+
+    def __init__(self, files: VectorFiles, changes: ChangeLog) -> None:
+        self._files, self.since = files, changes.since
+
+    @property
+    def end(self) -> int:
+        return self._files._seen
+
+
+_PLACE, _OWNER = "vectors", "vectors_owner"  # the properties with the place of the vectors, and their owner on a server
+
+
+def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writable: bool) -> VectorIndex:
+    """Open the vectors of a knowledge base in the place that is asked for (a checked address), or else in the last one.
+
+    A new place is empty; its vectors must be restored from the records.
+
+    Raises:
+        KnowledgeBaseError: when that place cannot be used, or is another one and this process may not change it.
+    """
+    last = records.meta(_PLACE) or FOLDER
+    place = asked or last
+    moves = place != last
+    if moves and not writable:
+        raise KnowledgeBaseError(f"the vectors of {folder} stay in {last}: it is open elsewhere, or read-only here")
+    owner = uuid4().hex if moves else str(records.meta(_OWNER))  # new, so that copies of the folder separate
+    vectors = (
+        VectorFiles(in_folder(folder / VECTORS), records.vector_changes)
+        if place == FOLDER
+        else VectorIndex(on_server(place, owner))
+    )
+    if moves:
+        vectors.delete(vectors.ids(), vectors.triple_ids())  # from an earlier use of the folder
+        records.set_meta(_OWNER, owner)
+        records.set_meta(_PLACE, place)
+    return vectors
