@@ -33,7 +33,11 @@ class EmbedderError(RagError):
     """An embedder could not be set up or asked, or returned no vectors that can be used."""
 
 
-class VectorServerError(KnowledgeBaseError):
+class StoreServerError(KnowledgeBaseError):
+    """A server that holds a knowledge base cannot be reached, or lost the connection; the same call can be repeated."""
+
+
+class VectorServerError(StoreServerError):
     """A Chroma server cannot be reached, or does not answer in time."""
 
 
@@ -130,7 +134,8 @@ class MissingExtraError(RagError, ImportError):
 def retry_on(error: Exception) -> bool:
     """Return whether a retry of a node may succeed, for LangGraph's `RetryPolicy(retry_on=retry_on)`.
 
-    It may if a model or a Chroma server could not be reached, but not after a refusal or a wrong argument.
+    It may if a model or the server of a knowledge base could not be reached, but not after a refusal or a wrong
+    argument.
     """
     refused = isinstance(error, ModelAccessError | RequestRefusedError)
-    return isinstance(error, ModelCallError | VectorServerError) and not refused
+    return isinstance(error, ModelCallError | StoreServerError) and not refused

@@ -17,7 +17,6 @@ from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseE
 from langgraph_rag.records import Record, Triple
 from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.ingest.editing import Added
-from langgraph_rag.tools.ingest.indexing import read_later
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.retrieve.search import SEARCHES
 from langgraph_rag.tools.stores.records import RecordStore
@@ -417,7 +416,7 @@ class Interrupted(RuleExtractor):
         async for readings in RuleExtractor().extract(passages):
             if self.kb is not None:
                 kb, self.kb = self.kb, None
-                kb._indexer.replace([ROCK], read_later, progress=False)  # type: ignore[list-item]
+                kb._indexer.add([ROCK], None, progress=False)  # type: ignore[list-item]
             yield readings
 
 
@@ -497,7 +496,7 @@ async def test_interrupted_while_it_waits_it_still_removes_what_is_not_needed(
 
 async def test_a_repair_that_is_cut_short_is_taken_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = await with_searchable_triples(tmp_path)
-    for of, name in ((kb._indexer, "_index"), (kb._vectors, "delete")):
+    for of, name in ((kb._indexer, "index"), (kb._vectors, "delete")):
         with monkeypatch.context() as killed:
             killed.setattr(of, name, _killed)
             with pytest.raises(KilledError):

@@ -29,8 +29,16 @@ from langgraph_rag.tools.ingest.documents import AnyDocument, cleaned, to_passag
 from langgraph_rag.tools.ingest.editing import LAST_EXTRACTOR, SPLITTING, UNREAD, Added, Editor, Updated
 from langgraph_rag.tools.ingest.embedder import Embedder, fingerprint_of
 from langgraph_rag.tools.ingest.embeddings import last_embedder
-from langgraph_rag.tools.ingest.indexing import TEXT_PIPELINE, Indexer, TripleEmbedding, TripleReader, UnreadNotice
+from langgraph_rag.tools.ingest.indexing import (
+    TEXT_PIPELINE,
+    Indexer,
+    Loaded,
+    TripleEmbedding,
+    TripleReader,
+    UnreadNotice,
+)
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, label_of, last_splitting
+from langgraph_rag.tools.ingest.stages import Row, checked_rows
 from langgraph_rag.tools.ingest.text import default_pipeline, text_pipeline
 from langgraph_rag.tools.retrieve.batcher import RequestQueue, one_at_a_time
 from langgraph_rag.tools.retrieve.search import (
@@ -109,7 +117,7 @@ class KnowledgeBase:
         at_once = self._embedder.searches_at_once
         self._searcher = Searcher(records, self._similarity, self._graphs.entities, comparing, at_once)
         self._indexer = Indexer(records, vectors, self._similarity, self._embedder, access.check_not_closing, pipeline)
-        self._reader = TripleReader(records, access.check_not_closing)
+        self._reader = TripleReader(records, self._indexer.load, access.check_not_closing)
         self._editor = Editor(records, self._indexer, self._reader, self._embedder)
         self._triple_embedding = TripleEmbedding(records, vectors, self._similarity)
         self._memory = RecordMemory(records)
@@ -320,6 +328,27 @@ class KnowledgeBase:
                 `update`.
         """
         return self._edit(self._editor.upsert, documents, progress=progress)
+
+    def load(self, rows: "Sequence[Row] | Any") -> Loaded:
+        """Store passages that the stages split, analysed, embedded and read before, here or elsewhere.
+
+        Those that are stored already are skipped, and replaced if their text or title differs, so that the same rows
+        can be loaded again after an interruption. Facts are optional: what is unread is read by the next `add`.
+
+        Args:
+            rows: rows of all stages (`langgraph_rag.tools.ingest.stages.Row`), or an Arrow table of them; a row with an
+                `error` is left out and counted.
+
+        Raises:
+            DocumentError: when a row lacks what a stage fills; nothing is stored.
+            EmbeddingsMismatchError: when the vectors are not as of the embedder of the knowledge base.
+            KnowledgeBaseError: when another process has opened the knowledge base for changes, or another text pipeline
+                analysed the passages.
+        """
+        self._access.check_writable()
+        checked = checked_rows(rows)
+        with self._access.changing():
+            return self._editor.load(checked)
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids of the passages that `update` would remove, without those that it would replace.

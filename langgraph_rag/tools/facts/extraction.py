@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated, Protocol, TypeGuard, runtime_checkable
 
 from pydantic import ConfigDict, Discriminator, Tag, TypeAdapter, ValidationError
 
@@ -266,6 +266,11 @@ class PlaceholderExtractor:
         )
         return
         yield []
+
+
+def needs_no_model(extractor: TripleExtractor) -> TypeGuard[RuleExtractor | ParseExtractor]:
+    """Return whether an extractor reads in this thread, at once; a subclass may read differently."""
+    return type(extractor) in (RuleExtractor, ParseExtractor)
 
 
 def extractor_with(pipeline: str) -> TripleExtractor:

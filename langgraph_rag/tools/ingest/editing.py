@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
+from typing import cast
 
 from typing_extensions import TypedDict
 
@@ -12,11 +12,12 @@ from langgraph_rag.errors import DuplicateIdError
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Passage, titled_text
-from langgraph_rag.tools.facts.extraction import ParseExtractor, RuleExtractor, TripleExtractor
+from langgraph_rag.tools.facts.extraction import TripleExtractor, needs_no_model
 from langgraph_rag.tools.ingest.documents import in_other_scripts
 from langgraph_rag.tools.ingest.embedder import Embedder
 from langgraph_rag.tools.ingest.embeddings import MINILM
-from langgraph_rag.tools.ingest.indexing import Indexer, Read, TripleReader, read_later
+from langgraph_rag.tools.ingest.indexing import Indexer, Loaded, TripleReader
+from langgraph_rag.tools.ingest.stages import Row
 from langgraph_rag.tools.stores.origins import Origin
 from langgraph_rag.tools.stores.records import RecordStore, has_own_id
 
@@ -70,7 +71,7 @@ class Editor:
                 "replace that (`update`, on the command line `index --update`)"
             )
         self._tell_hard_to_embed(new)
-        self._indexer.store(new, self._reading(extractor), progress=progress)
+        self._indexer.add(new, _at_once(extractor), progress=progress)
         self._place(given)
         return self._read_out(passages, extractor, added=len(new), progress=progress)
 
@@ -81,6 +82,31 @@ class Editor:
     def update(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Updated:
         """Upsert, and remove passages that are no longer in their sources."""
         return self._replace(given, self._left_over(given), extractor, progress=progress)
+
+    def load(self, rows: Sequence[Row]) -> Loaded:
+        """Store rows of all stages, and replace passages with the same ids; nothing else is removed.
+
+        Raises:
+            EmbeddingsMismatchError: when the vectors are of another embedder.
+            KnowledgeBaseError: when another text pipeline analysed the passages.
+        """
+        whole = [row for row in rows if not row.get("error")]
+        self._indexer.repair()
+        self._embedder.settle()
+        for by in dict.fromkeys(row["embedded_by"] for row in whole):
+            first = next(row for row in whole if row["embedded_by"] == by)
+            self._embedder.check_vector(by, titled_text(cast(Passage, first)), first["vector"])
+        self._indexer.check_pipeline({row["analysed_by"] for row in whole})
+        try:
+            loaded = self._indexer.load(rows)
+            self._records.update_metadata([cast(Passage, row) for row in whole])
+        finally:
+            self._indexer.index()
+        for name, values in ((SPLITTING, "splitting"), (LAST_EXTRACTOR, "extractor")):
+            for value in dict.fromkeys(str(row.get(values, "")) for row in whole):
+                if value and self._records.meta(name) != value:
+                    self._records.set_meta(name, value)
+        return loaded
 
     def delete(self, ids: Sequence[str], sources: Sequence[str]) -> int:
         """Remove passages, and those that are only from some sources; return the number of removed passages."""
@@ -115,9 +141,8 @@ class Editor:
         passages = _each_once(given)
         new, changed = self._indexer.compare(passages)
         self._tell_hard_to_embed([*new, *changed])
-        read = self._reading(extractor)
-        self._indexer.store(new, read, progress=progress)
-        self._indexer.replace(changed, read, progress=progress)
+        self._indexer.add(new, _at_once(extractor), progress=progress)
+        self._indexer.add(changed, _at_once(extractor), progress=progress)
         self._place(given)
         self._records.update_metadata(given)
         gone = self._remove(left_over)
@@ -130,13 +155,6 @@ class Editor:
             )
         added = self._read_out(passages, extractor, added=len(new) + len(changed), progress=progress)
         return Updated(**added, removed=gone + len(changed))
-
-    def _reading(self, extractor: TripleExtractor) -> Read:
-        """Return how passages are read when stored: without a model at once, by a model later, many in parallel."""
-        own = type(extractor) in (RuleExtractor, ParseExtractor)  # a subclass may read differently
-        if own and isinstance(extractor, RuleExtractor | ParseExtractor):
-            return partial(self._reader.read_at_once, extractor)
-        return read_later
 
     def _read_out(
         self, passages: Sequence[Passage], extractor: TripleExtractor, *, added: int, progress: bool
@@ -155,7 +173,7 @@ class Editor:
                 counted(len(barren), "passage"),
                 first_few(list(dict.fromkeys(titles)), _NAMED),
             )
-        if dropped := self._reader.take_dropped():
+        if dropped := self._indexer.take_dropped():
             _log.info("%s dropped: the passages do not state them", counted(dropped, "triple"))
         return Added(
             ids=ids,
@@ -173,11 +191,16 @@ class Editor:
         return [origin for origin in self._records.origins.of(sources) if origin not in still]
 
     def _place(self, given: Sequence[Passage]) -> None:
-        """Store where stored passages come from, and their places there, all at once."""
+        """Store where passages come from, and their places, when all of a document are stored.
+
+        So readers see the passages of an earlier version in their order until those of a new one are all there.
+        """
         splitting = self._records.meta(SPLITTING) or ""
-        with self._records.together():
-            self._records.origins.add(given)
-            self._records.places.put(given, lambda passage: "" if has_own_id(passage) else splitting)
+        how = ("" if has_own_id(passage) else splitting for passage in given)
+        placed = zip(given, how, strict=True)
+        self._indexer.place(
+            [cast(Row, {**one, "number": number, "splitting": by}) for number, (one, by) in enumerate(placed)]
+        )
 
     def _tell_hard_to_embed(self, passages: Sequence[Passage]) -> None:
         tokens = self._embedder.tokens
@@ -200,6 +223,11 @@ class Editor:
         self._indexer.remove(ids)
         self._records.origins.remove(origins)
         return len(ids)
+
+
+def _at_once(extractor: TripleExtractor) -> TripleExtractor | None:
+    """Return an extractor that reads passages when they are stored: without a model; others read many in parallel."""
+    return extractor if needs_no_model(extractor) else None
 
 
 def _tell(ids: Sequence[str], problem: str) -> None:

@@ -148,6 +148,7 @@ class Embedder:
         self._dimensions: int | None = None  # of the first vectors that were returned, or of those that are stored
         self._checked = self._compared = False
         self._known: Mapping[str, Matrix] = {}  # vectors of texts that were made before
+        self._accepted = set[str]()  # names of embedders elsewhere whose vectors are as of this one
 
     @property
     def made_with(self) -> str:
@@ -176,6 +177,22 @@ class Embedder:
         new = [text for text in texts if text not in self._known]
         made = dict(zip(new, self._alike(embed_texts(self.embeddings, new)), strict=True)) if new else {}
         return np.stack([made[text] if text in made else self._known[text] for text in texts])
+
+    def check_vector(self, by: str, text: str, vector: Matrix) -> None:
+        """Check, for each name of an embedder once, that a vector which it made elsewhere is as of this one.
+
+        Raises:
+            EmbeddingsMismatchError: when it is not.
+        """
+        if by in self._accepted:
+            return
+        (own,) = self.texts([text])
+        if vector.shape != own.shape or not float(vector @ own) > _ALIKE:
+            raise EmbeddingsMismatchError(
+                f"{self._folder} was made with embedder {self.made_with!r}, the vectors of {text[:40]!r} and others by "
+                f"{by!r} are not as of it: {SAME_EMBEDDER}"
+            )
+        self._accepted.add(by)
 
     @contextmanager
     def knowing(self, vectors: Mapping[str, Matrix]) -> Iterator[None]:

@@ -4,38 +4,32 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
-from typing import NoReturn, TypeVar
+from typing import NoReturn, TypeVar, cast
 
 import numpy as np
 from tqdm.auto import tqdm
+from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.concurrency.parallel_map import parallel_map
 from langgraph_rag.context import context
-from langgraph_rag.errors import BudgetReachedError
+from langgraph_rag.errors import BudgetReachedError, KnowledgeBaseError
 from langgraph_rag.metering import count_dropped, current_meter, stop
 from langgraph_rag.naming import counted
 from langgraph_rag.progress import hidden
-from langgraph_rag.records import Passage, Record, ids_of, titled_text
-from langgraph_rag.tools.facts.extraction import (
-    ParseExtractor,
-    PlaceholderExtractor,
-    Reading,
-    RuleExtractor,
-    TripleExtractor,
-    valid_readings,
-)
-from langgraph_rag.tools.facts.names import names_in, with_whole_names
-from langgraph_rag.tools.facts.stated import stated
+from langgraph_rag.records import Passage, Record, ids_of
+from langgraph_rag.tools.facts.extraction import PlaceholderExtractor, TripleExtractor
 from langgraph_rag.tools.ingest.embedder import Embedder
-from langgraph_rag.tools.ingest.text import TextPipeline, text_pipeline
+from langgraph_rag.tools.ingest.stages import Row, analyse, checked_facts, embed, extract
+from langgraph_rag.tools.ingest.text import text_pipeline
 from langgraph_rag.tools.retrieve.similarity import Similarity
+from langgraph_rag.tools.stores.origins import Origin
 from langgraph_rag.tools.stores.records import RecordStore, content_hash
 from langgraph_rag.tools.stores.vectors import Matrix, VectorIndex
 
@@ -49,9 +43,13 @@ _REST = 600.0  # seconds before a passage that could not be read is tried again,
 class TripleReader:
     """Lets an extractor read passages, and stores those triples that the passages state, with the sentences."""
 
-    def __init__(self, records: RecordStore, check_not_closing: Callable[[], None]) -> None:
-        self._records, self._check_not_closing = records, check_not_closing
-        self._dropped = 0
+    def __init__(
+        self,
+        records: RecordStore,
+        load: Callable[[Sequence[Row]], object],
+        check_not_closing: Callable[[], None],
+    ) -> None:
+        self._records, self._load, self._check_not_closing = records, load, check_not_closing
         self._reading: dict[tuple[str, str], Future[bool]] = {}  # by extractor and passage
         self._reading_lock = threading.Lock()
         self._rests_until: dict[tuple[str, str], float] = {}  # by extractor and passage, on the monotonic clock
@@ -69,22 +67,14 @@ class TripleReader:
                     if isinstance(reading, AsyncGenerator):  # ends its running model calls
                         opened.push_async_callback(reading.aclose)
                     async for readings in reading:
-                        await asyncio.to_thread(self._save, extractor.version, readings, by_id)
+                        rows = checked_facts(extractor.version, readings, list(by_id.values()))
+                        await asyncio.to_thread(self._load, rows)
                         for id_, _ in readings:
                             del by_id[id_]
                         done += len(readings)
                         bar.update(len(readings))
                         self._check_not_closing()
         return len(ids) - done
-
-    def take_dropped(self) -> int:
-        """Return how many triples were not stored since the last call, as the passages do not state them."""
-        dropped, self._dropped = self._dropped, 0
-        return dropped
-
-    def read_at_once(self, extractor: RuleExtractor | ParseExtractor, passages: Sequence[Record]) -> None:
-        """Read passages in this thread, without a model."""
-        self._save(extractor.version, extractor.read_now(passages), {record["id"]: record for record in passages})
 
     async def read_once(self, ids: Sequence[str], extractor: TripleExtractor) -> None:
         """Read passages that no other call is reading, and wait for the others, as model calls are expensive.
@@ -125,15 +115,6 @@ class TripleReader:
                 for id_ in ids:
                     del self._reading[extractor.version, id_]
             reading.set_result(done)
-
-    def _save(self, extractor: str, readings: Sequence[Reading], passages: dict[str, Record]) -> None:
-        read = valid_readings(extractor, readings, passages)
-        held = [(passages[id_], stated(found, passages[id_])) for id_, found in read]
-        facts = [(passage, with_whole_names(facts, passage)) for passage, facts in held]
-        self._records.triples.save(extractor, facts, [names_in(facts, passage) for passage, facts in held])
-        dropped = sum(len(found) for _, found in read) - sum(len(facts) for _, facts in held)
-        self._dropped += dropped
-        count_dropped(dropped)
 
 
 @dataclass
@@ -215,14 +196,24 @@ class TripleEmbedding:
 TEXT_PIPELINE = "text_pipeline"  # the property with the name of the pipeline of all passages
 _BATCH = 64  # passages analysed together, and vectors indexed together
 
-Keep = Callable[[Sequence[Record], Matrix], list[str]]
-"""Stores passages with their vectors; returns the ids of triple vectors that are no longer used."""
-Read = Callable[[Sequence[Record]], None]
-"""Extracts triples from stored passages."""
+
+class Loaded(TypedDict):
+    """The result of `load`, in passages: those that were new, replaced, or stored before with the same text.
+
+    `read` counts those whose facts were stored, `dropped` the facts that no passage states, and `failed` the rows with
+    an error, of which nothing is stored.
+    """
+
+    added: int
+    replaced: int
+    unchanged: int
+    read: int
+    dropped: int
+    failed: int
 
 
 class Indexer:
-    """Keeps passage vectors consistent with the records; after a kill, `repair` restores the consistency."""
+    """Stores rows, and keeps the passage vectors consistent with them; after a kill, `repair` does."""
 
     def __init__(
         self,
@@ -236,6 +227,8 @@ class Indexer:
         self._pipeline = pipeline
         self._records, self._vectors, self._similarity, self._embedder = records, vectors, similarity, embedder
         self._check_not_closing = check_not_closing
+        self._unused = list[str]()  # triple vectors; not returned, as an interrupted caller would lose them
+        self._dropped = 0
 
     def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
         """Return the passages whose ids are not stored yet, and those whose ids are stored with another text."""
@@ -244,13 +237,78 @@ class Indexer:
         hashes = ((passage, content_hash(passage["title"], passage["text"])) for passage in passages)
         return new, [passage for passage, hash_ in hashes if stored.get(passage["id"], hash_) != hash_]
 
-    def store(self, passages: Sequence[Passage], read: Read, *, progress: bool) -> None:
-        """Store new passages, and extract the triples of each."""
-        self._add(passages, self._insert, read, progress=progress)
+    def add(self, passages: Sequence[Passage], extractor: TripleExtractor | None, *, progress: bool) -> None:
+        """Take passages through all stages, the last one only with an extractor, and load them as they are done."""
+        self.repair()
+        if not passages:
+            return
+        self._embedder.settle()
+        pipeline = text_pipeline(self._pipeline or self._records.meta(TEXT_PIPELINE)).name  # one for all passages
+        self._records.set_meta(TEXT_PIPELINE, pipeline)
+        passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
+        analysed = chain.from_iterable(analyse(cast(list[Row], part), pipeline) for part in _parts(passages))
 
-    def replace(self, passages: Sequence[Passage], read: Read, *, progress: bool) -> None:
-        """Replace passages with the same ids, and extract the triples of each."""
-        self._add(passages, self._records.replace, read, progress=progress)
+        def load(rows: list[Row]) -> None:
+            self.load(extract(rows, extractor) if extractor else rows)
+
+        with tqdm(total=len(passages), desc="indexing", unit="passage", disable=hidden(progress)) as bar:
+            self._embed_all(analysed, len(passages), load, bar)
+
+    def load(self, rows: Sequence[Row]) -> Loaded:
+        """Store rows in one transaction: passages that are new or changed with their vectors, facts, and places.
+
+        Their vectors are indexed with those of later rows, or by `index`. Facts alone can be loaded, too, for passages
+        that are stored with the same text.
+        """
+        whole = [row for row in rows if not row.get("error")]
+        embedded = {row["id"]: cast(Record, row) for row in whole if "vector" in row}
+        with self._records.together():
+            stored = self._records.hashes([row["id"] for row in whole])
+            new = [row for id_, row in embedded.items() if id_ not in stored]
+            changed = [row for id_, row in embedded.items() if stored.get(id_, row["hash"]) != row["hash"]]
+            if new:
+                self._records.insert(new, _vectors_of(new))
+            if changed:
+                self._unused.extend(self._records.replace(changed, _vectors_of(changed)))
+            read = self._store_facts(whole)
+            self.place([row for row in whole if "number" in row])
+        return Loaded(
+            added=len(new),
+            replaced=len(changed),
+            unchanged=len(embedded) - len(new) - len(changed),
+            read=read,
+            dropped=sum(row.get("dropped", 0) for row in whole),
+            failed=len(rows) - len(whole),
+        )
+
+    def check_pipeline(self, names: Collection[str]) -> None:
+        """Check that one text pipeline analyses all passages; the first that was used stays.
+
+        Raises:
+            KnowledgeBaseError: when another one, or several, analysed these.
+        """
+        first = self._records.meta(TEXT_PIPELINE) if not self._records.is_empty() else None
+        if len({*names, *([first] if first else [])}) > 1:
+            raise KnowledgeBaseError(
+                f"the passages were analysed by {' and '.join(sorted(names))}, the knowledge base by {first}: analyse "
+                "them by the same text pipeline"
+            )
+        for name in names:
+            if name != first:
+                self._records.set_meta(TEXT_PIPELINE, name)
+
+    def place(self, rows: Sequence[Row]) -> None:
+        """Store where stored passages come from, with their metadata there, and their places, all at once."""
+        if rows:
+            passages = cast(Sequence[Passage], rows)
+            with self._records.together():
+                self._records.origins.add(passages)
+                self._records.places.put(passages, {_origin(row): (row["number"], row["splitting"]) for row in rows})
+
+    def take_dropped(self) -> int:
+        """Return how many facts were not stored since the last call, as the passages do not state them."""
+        dropped, self._dropped = self._dropped, 0
+        return dropped
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove passages, with all data that comes only from them."""
@@ -274,52 +332,15 @@ class Indexer:
         recorded = self._records.ids()
         unused = set(self._vectors.triple_ids()).difference(self._records.triples.vector_ids())
         self._vectors.delete(list(set(self._vectors.ids()).difference(recorded)), list(unused))
-        self._index([])  # last: as long as vectors wait, another kill can be noticed
+        self.index()  # last: as long as vectors wait, another kill can be noticed
         indexed = set(self._vectors.ids())
         lost = [id_ for id_ in recorded if id_ not in indexed]
         records = chain.from_iterable(map(self._records.passages, _parts(lost)))
-        self._embed_all(records, len(lost), self._put_vectors, read_later, tqdm(disable=True))
+        self._embed_all(cast(Iterator[Row], records), len(lost), self._put_vectors, tqdm(disable=True))
 
-    def _add(self, passages: Sequence[Passage], keep: Keep, read: Read, *, progress: bool) -> None:
-        self.repair()
-        if not passages:
-            return
-        self._embedder.settle()
-        pipeline = text_pipeline(self._pipeline or self._records.meta(TEXT_PIPELINE))  # one for all passages
-        self._records.set_meta(TEXT_PIPELINE, pipeline.name)
-        passages = sorted(passages, key=lambda passage: -len(passage["text"]))  # alike in length, a batch embeds faster
-        records = chain.from_iterable(map(partial(_analysed, pipeline), _parts(passages)))
-        with tqdm(total=len(passages), desc="indexing", unit="passage", disable=hidden(progress)) as bar:
-            self._embed_all(records, len(passages), keep, read, bar)
-
-    def _embed_all(self, records: Iterator[Record], number: int, keep: Keep, read: Read, bar: "tqdm[NoReturn]") -> None:
-        """Embed records in parallel, store and read them in order, and index their vectors in batches."""
-        unused, waiting = list[str](), 0
-
-        def store(some: Sequence[Record], vectors: Matrix) -> int:
-            with self._records.together():
-                freed = keep(some, vectors)
-                read(some)
-            unused.extend(freed)  # not returned, as an interrupted caller would lose it
-            return len(some)
-
-        try:
-            for stored in parallel_map(self._embed, store, *self._embedder.divided(records, number)):
-                waiting += stored
-                bar.update(stored)
-                if waiting >= _BATCH:
-                    self._index(unused)
-                    waiting = 0
-        finally:
-            self._index(unused)
-
-    def _embed(self, records: Sequence[Record]) -> Matrix:
-        self._check_not_closing()
-        return self._embedder.texts([titled_text(record) for record in records])
-
-    def _index(self, unused: list[str]) -> None:
+    def index(self) -> None:
         """Index the waiting vectors after unused triple vectors were removed; waiting vectors reveal a kill."""
-        self.forget_triples([unused.pop() for _ in range(len(unused))])  # others may be added meanwhile
+        self.forget_triples([self._unused.pop() for _ in range(len(self._unused))])  # others may be added meanwhile
         if waiting := self._records.waiting.all():
             ids = list(waiting)
             self._vectors.put(ids, np.stack([waiting[id_] for id_ in ids]))
@@ -333,26 +354,55 @@ class Indexer:
             if back := self._records.triples.vectors(unused):
                 self._vectors.put_triples(list(back), np.stack(list(back.values())))
 
-    def _insert(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
-        self._records.insert(records, vectors)
-        return []
+    def _embed_all(
+        self, rows: Iterator[Row], number: int, finish: Callable[[list[Row]], None], bar: "tqdm[NoReturn]"
+    ) -> None:
+        """Embed rows in parallel, finish them in order, and index their vectors in batches."""
 
-    def _put_vectors(self, records: Sequence[Record], vectors: Matrix) -> list[str]:
-        self._records.waiting.put(ids_of(records), vectors)
-        return []
+        def finished(_: Sequence[Row], embedded: list[Row]) -> int:
+            finish(embedded)
+            return len(embedded)
+
+        waiting = 0
+        try:
+            for done in parallel_map(self._embed, finished, *self._embedder.divided(rows, number)):
+                waiting += done
+                bar.update(done)
+                if waiting >= _BATCH:
+                    self.index()
+                    waiting = 0
+        finally:
+            self.index()
+
+    def _embed(self, rows: Sequence[Row]) -> list[Row]:
+        self._check_not_closing()
+        return embed(rows, self._embedder.texts, self._embedder.name)
+
+    def _put_vectors(self, rows: Sequence[Row]) -> None:
+        self._records.waiting.put([row["id"] for row in rows], np.stack([row["vector"] for row in rows]))
+
+    def _store_facts(self, rows: Sequence[Row]) -> int:
+        """Store the facts of the rows that were read; return how many these are."""
+        by_extractor: defaultdict[str, dict[str, Row]] = defaultdict(dict)
+        for row in rows:
+            if "extractor" in row:
+                by_extractor[row["extractor"]][row["id"]] = row
+        for version, read in by_extractor.items():
+            facts = [(cast(Record, row), row["facts"]) for row in read.values()]
+            self._records.triples.save(version, facts, [row["names"] for row in read.values()])
+        dropped = sum(row["dropped"] for read in by_extractor.values() for row in read.values())
+        self._dropped += dropped
+        count_dropped(dropped)
+        return sum(map(len, by_extractor.values()))
 
 
-def read_later(records: Sequence[Record]) -> None:
-    """Extract nothing now; the triples are extracted after all passages are stored."""
+def _vectors_of(rows: Sequence[Record]) -> Matrix:
+    return np.stack([cast(Row, row)["vector"] for row in rows])
+
+
+def _origin(row: Row) -> Origin:
+    return row["id"], row.get("source", "")
 
 
 def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
-
-
-def _analysed(pipeline: TextPipeline, passages: Sequence[Passage]) -> list[Record]:
-    analyses = pipeline.analyse(*zip(*((passage["text"], passage["title"]) for passage in passages), strict=True))
-    return [
-        Record(**passage, **analysis, hash=content_hash(passage["title"], passage["text"]))
-        for passage, analysis in zip(passages, analyses, strict=True)
-    ]

@@ -1,7 +1,7 @@
 """Where passages come from: their sources, their places in them, and the metadata that each source gives."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,16 +177,16 @@ class Places:
     def __init__(self, db: Database, changes: ChangeLog) -> None:
         self._db, self._changes = db, changes
 
-    def put(self, passages: Sequence[Passage], splitting_of: Callable[[Passage], str]) -> None:
-        """Store the places of stored passages, in the order of their documents, where they differ.
+    def put(self, passages: Sequence[Passage], order: Mapping[Origin, tuple[int, str]]) -> None:
+        """Store the places of stored passages where they differ.
 
         Args:
-            passages: the passages, in order.
-            splitting_of: returns how a passage was split off, or "" for one that was given as a whole.
+            passages: the passages.
+            order: the number of each in its source, and how it was split off, or "" for one that was given as a whole.
         """
         with self._db.change():
             stored = self.of(ids_of(passages))
-            rows = {_origin(passage): _row(passage, n, splitting_of(passage)) for n, passage in enumerate(passages)}
+            rows = {_origin(passage): _row(passage, *order[_origin(passage)]) for passage in passages}
             new = {origin: row for origin, row in rows.items() if stored.get(origin) != row}
             self.restore(new)
             moved = [origin[0] for origin, row in new.items() if stored.get(origin, ())[:3] != row[:3]]
