@@ -12,7 +12,6 @@ from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.context import Search
 from langgraph_rag.evaluation.questions import load_questions
-from langgraph_rag.tools.index import words as bm25
 from langgraph_rag.tools.index.words import parts_of, words_to_search
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores import change_log
@@ -27,6 +26,12 @@ QUERIES = [
     "Ilse-Tarrant or nine/tides, No.such.name",
     "zzz",
 ]
+_WORDS = """
+CREATE VIRTUAL TABLE temp.words USING fts5(title, text, content='',
+    tokenize="porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'");
+INSERT INTO temp.words (rowid, title, text)
+    SELECT number, coalesce(title_words, title), coalesce(text_words, text) FROM passages;
+"""
 _BM25 = """
 SELECT id, -bm25(words, 3.0, 1.0) FROM words JOIN passages ON number = words.rowid WHERE words MATCH ?
 """
@@ -35,6 +40,7 @@ SELECT id, -bm25(words, 3.0, 1.0) FROM words JOIN passages ON number = words.row
 def by_fts5(folder: Path, query: str, k: int) -> list[tuple[str, float]]:
     scores: defaultdict[str, float] = defaultdict(float)
     with sqlite3.connect(folder / "records.sqlite") as connection:
+        connection.executescript(_WORDS)
 
         def scored(word: str) -> dict[str, float]:
             return dict(connection.execute(_BM25, [f'"{word}"']))
@@ -103,30 +109,6 @@ def test_it_follows_the_changes_of_others(kb: KnowledgeBase, folder: Path, monke
             other.add([{"title": "Rare", "text": f"A rare village, director {number}."}], progress=False)
         other.delete(["skellby"])
     assert agrees(kb, folder)
-
-
-def test_it_remembers_a_limited_number(kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bm25, "_REMEMBERED", 3)
-    assert agrees(kb, folder) and agrees(kb, folder)
-
-
-@pytest.mark.parametrize(("limit", "reads"), [(3, 2), (1_000, 1)])
-def test_a_word_is_read_again_only_after_too_much_was_remembered(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, limit: int, reads: int
-) -> None:
-    read: list[Sequence[str]] = []
-    tokens = bm25.Bm25._tokens
-
-    def reading(self: bm25.Bm25, words: Sequence[str]) -> dict[str, list[str]]:
-        read.append(words)
-        return tokens(self, words)
-
-    monkeypatch.setattr(bm25, "_REMEMBERED", limit)
-    monkeypatch.setattr(bm25.Bm25, "_tokens", reading)
-    for _ in range(2):
-        kb.search("director film village", by="bm25")
-
-    assert len(read) == reads
 
 
 def test_of_equal_passages_the_first_are_found(empty_kb: KnowledgeBase, folder: Path) -> None:

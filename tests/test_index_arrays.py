@@ -9,17 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from langgraph_rag.tools.index import arrays
 from langgraph_rag.tools.index.arrays import Array, Arrays, open_newest, remove, write
 
 TEXTS = ["Kell", "", "東京の塔", "Kell", "o’clock", "\ud800", "a" * 70_000]
 WRITER = """
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
 from pathlib import Path
 import numpy as np
-from langgraph_rag.tools.index.arrays import write
-for at in count(int(sys.argv[2])):
-    write(Path(sys.argv[1]), "words", at, {"numbers": np.full(300_000, at)}, {"texts": [str(at)] * 2_000})
+spec = spec_from_file_location("arrays", sys.argv[1])  # alone, as importing the whole package takes longer
+arrays = sys.modules["arrays"] = module_from_spec(spec)
+spec.loader.exec_module(arrays)
+for at in count(int(sys.argv[3])):
+    arrays.write(Path(sys.argv[2]), "words", at, {"numbers": np.full(300_000, at)}, {"texts": [str(at)] * 2_000})
     print(at, flush=True)
 """
 
@@ -127,7 +131,9 @@ def test_killed_writers_leave_what_was_there_before(tmp_path: Path) -> None:
     last = 0
     for pause in (0.0, 0.004, 0.011, 0.017):
         with subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(tmp_path), str(last + 1)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, arrays.__file__, str(tmp_path), str(last + 1)],
+            stdout=subprocess.PIPE,
+            text=True,
         ) as process:
             assert process.stdout is not None
             last = int(process.stdout.readline())

@@ -62,7 +62,7 @@ from langgraph_rag.tools.stores.folder import (
     working_copy,
 )
 from langgraph_rag.tools.stores.origins import StoredDocument
-from langgraph_rag.tools.stores.records import FORMAT, Counts, RecordMemory, RecordStore
+from langgraph_rag.tools.stores.records import FORMAT, INDEXES, Counts, RecordMemory, RecordStore
 from langgraph_rag.tools.stores.triples import vector_id
 from langgraph_rag.tools.stores.vector_files import open_vectors
 from langgraph_rag.tools.stores.vectors import Matrix, VectorIndex
@@ -188,7 +188,7 @@ class KnowledgeBase:
                 if not read_only:
                     lock.acquire()
             opened.callback(lock.release)
-            records = RecordStore(files / RECORDS)
+            records = RecordStore(files / RECORDS, path / INDEXES)
             opened.callback(records.close)
             vectors = open_vectors(files, records, place, writable=lock.held)
             opened.callback(vectors.close)
@@ -201,6 +201,7 @@ class KnowledgeBase:
                 extractor or _extractor(records, pipeline),
                 _checked(pipeline, records, path),
             )
+            records.written_by(lambda: kb._access.may_write)
             kb._copy = copy
             kb._embedder.check()
             if splitting:

@@ -66,16 +66,21 @@ class Strings(Sequence[str]):
         """Return the row of each text, the first one of equal strings; -1 of an unknown text. Shape: texts."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         hashes = _hashes(encoded)
-        first: Rows = np.searchsorted(self._hashes, hashes)
+        places: Rows = np.searchsorted(self._hashes, hashes)
         found = np.full(len(texts), -1, np.int64)
-        for number, (place, text) in enumerate(zip(first.tolist(), encoded, strict=True)):
-            while place < len(self) and self._hashes[place] == hashes[number]:  # other strings can have the same
-                row = int(self._rows[place])
-                if self._encoded(row) == text:
-                    found[number] = row
-                    break
-                place += 1
+        if len(self):
+            for number in np.flatnonzero(self._hashes[np.minimum(places, len(self) - 1)] == hashes).tolist():
+                found[number] = self._find_from(int(places[number]), hashes[number], encoded[number])
         return found
+
+    def _find_from(self, place: int, hash_: np.uint64, text: bytes) -> int:
+        """Return the row of a text among those with its hash, which other texts can have, too; -1 if it is unknown."""
+        while place < len(self) and self._hashes[place] == hash_:
+            row = int(self._rows[place])
+            if self._encoded(row) == text:
+                return row
+            place += 1
+        return -1
 
     def _encoded(self, row: int) -> bytes:
         start = int(self._ends[row - 1]) if row else 0
@@ -201,11 +206,21 @@ def remove(folder: Path, name: str) -> None:
         _remove(path)
 
 
+def names(folder: Path, beginning: str) -> set[str]:
+    """Return the names of all indexes in a folder that begin so, also of those that were never finished."""
+    found = (path.name.partition("-")[0] for path in _files(folder) if path.suffix in (_SUFFIX, _UNFINISHED))
+    return {name for name in found if name.startswith(beginning)}
+
+
 def _versions(folder: Path, name: str, format_: int | None = None) -> list[Path]:
     formats = r"\d+" if format_ is None else str(format_)
     of = re.compile(rf"{name}-{formats}-\d+{re.escape(_SUFFIX)}")
+    return [path for path in _files(folder) if of.fullmatch(path.name)]
+
+
+def _files(folder: Path) -> list[Path]:
     try:
-        return [path for path in folder.iterdir() if of.fullmatch(path.name)]
+        return list(folder.iterdir())
     except OSError:
         return []
 
@@ -279,13 +294,13 @@ def _table(name: str, texts: Iterable[str]) -> dict[str, Array]:
     order = np.argsort(hashes, kind="stable")
     return {
         f"{name}.bytes": np.frombuffer(b"".join(encoded), np.uint8),
-        f"{name}.ends": ends.astype(_smallest(int(ends[-1]) if len(ends) else 0)),
+        f"{name}.ends": ends.astype(smallest(int(ends[-1]) if len(ends) else 0)),
         f"{name}.hashes": hashes[order],
-        f"{name}.rows": order.astype(_smallest(len(encoded))),
+        f"{name}.rows": order.astype(smallest(len(encoded))),
     }
 
 
-def _smallest(largest: int) -> Any:
+def smallest(largest: int) -> Any:
     """Return the type of array that holds numbers up to the largest in the fewest bytes."""
     return np.min_scalar_type(largest)
 

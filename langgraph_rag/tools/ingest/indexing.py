@@ -345,6 +345,7 @@ class Indexer:
             ids = list(waiting)
             self._vectors.put(ids, np.stack([waiting[id_] for id_ in ids]))
             self._records.waiting.forget(ids)
+        self._records.words.keep()
 
     def forget_triples(self, unused: Sequence[str]) -> None:
         """Remove the vectors of deleted triples; keep those that concurrent questions have stored again."""

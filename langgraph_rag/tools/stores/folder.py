@@ -134,6 +134,11 @@ class Access:
         """Whether the folder still has the files that were opened."""
         return file_number(self._folder) == self._file_number
 
+    @property
+    def may_write(self) -> bool:
+        """Whether this opening is the one that may change the folder."""
+        return self._lock.held and not self._read_only and self.is_there
+
     def check_open(self) -> None:
         """Check that it was not closed.
 

@@ -8,6 +8,7 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+from uuid import uuid4
 
 from typing_extensions import TypedDict
 
@@ -15,8 +16,9 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.filters import Where
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Fact, Passage, Record, ScoredPassage, Source, Statement, Triple, ids_of
-from langgraph_rag.tools.index.words import TABLES as WORD_TABLES
-from langgraph_rag.tools.index.words import Bm25, Values, title_to_index, words_to_index, words_to_search
+from langgraph_rag.tools.index.bm25 import Bm25, Values
+from langgraph_rag.tools.index.word_index import WordIndex
+from langgraph_rag.tools.index.words import title_to_index, words_to_index, words_to_search
 from langgraph_rag.tools.stores.change_log import TABLE as CHANGES_TABLE
 from langgraph_rag.tools.stores.change_log import ChangeLog
 from langgraph_rag.tools.stores.chroma import NEEDS_WRITING
@@ -74,7 +76,14 @@ class WaitingVectors:
         return not self._db.rows("1", "(SELECT 1 FROM waiting_vectors LIMIT 1)")
 
 
-FORMAT = 4
+FORMAT = 5
+_BEFORE = 4  # the format that had the words in the same file
+INDEXES = "indexes"  # the folder of what is derived from the records, beside them
+_HISTORY = "history"  # the property that tells records from others of the same path
+_UPGRADE = f"""
+DROP TRIGGER IF EXISTS words_in; DROP TRIGGER IF EXISTS words_out; DROP TABLE IF EXISTS words;
+INSERT OR REPLACE INTO meta VALUES ('format', '{FORMAT}'), ('{_HISTORY}', '{{history}}');
+"""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS passages (
@@ -109,9 +118,14 @@ def has_own_id(passage: Passage) -> bool:
 
 
 class RecordStore:
-    """Passages and their triples; each method is one transaction and safe to call from any thread."""
+    """Passages and their triples; each method is one transaction and safe to call from any thread.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: the file.
+        indexes: the folder of what is derived from the records; by default beside the file.
+    """
+
+    def __init__(self, path: Path, indexes: Path | None = None) -> None:
         with ExitStack() as opened:  # closed again after an error
             try:
                 self._db = Database(path)
@@ -120,9 +134,8 @@ class RecordStore:
                 if tables and "meta" not in tables:
                     raise sqlite3.DatabaseError("it is another program's")
                 if not tables:
-                    made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}');"
+                    made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}'), ('{_HISTORY}', '{uuid4().hex}');"
                     parts = (
-                        WORD_TABLES,
                         ORIGINS_TABLE,
                         TRIPLE_TABLES,
                         METADATA_TABLE,
@@ -143,13 +156,14 @@ class RecordStore:
             self.origins = Origins(self._db, self._metadata, self.changes)
             self.places = Places(self._db, self.changes)
             found = self.meta("format") or "0"
-            if found != str(FORMAT):
+            if found not in (str(_BEFORE), str(FORMAT)):
                 newer = found.isdecimal() and int(found) > FORMAT
                 raise KnowledgeBaseError(
                     f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
                     + ("update langgraph-rag" if newer else "remove it and index the documents again")
                 )
-            self._ranking = Bm25(self._db, self.changes)
+            self.words = WordIndex(self._db, self.changes, indexes or path.parent / INDEXES, self.meta(_HISTORY) or "")
+            self._ranking = Bm25(self.words)
             self._visibility = Visibility(self._db, self.changes)
             opened.pop_all()
 
@@ -167,8 +181,17 @@ class RecordStore:
         """Make all changes in the block in one transaction."""
         return self._db.change()
 
+    def written_by(self, writable: Callable[[], bool]) -> None:
+        """Bring the file to the present format, and write indexes, whenever this process may."""
+        if writable() and self.meta("format") == str(_BEFORE):
+            history = uuid4().hex
+            self._db.executescript(f"BEGIN IMMEDIATE;{_UPGRADE.format(history=history)}COMMIT;")
+            self.words.history = history
+        self.words.written_by(writable)
+
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and write indexes that are far behind."""
+        self.words.close()
         self._db.close()
 
     def meta(self, name: str) -> str | None:
