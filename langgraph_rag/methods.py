@@ -1,10 +1,11 @@
 """The methods by name, for the command line, the evaluation and LangGraph Studio."""
 
+import inspect
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, get_args
 
 from langgraph.graph.state import CompiledStateGraph
 
@@ -200,6 +201,13 @@ def create(name: str, llm: ChatModel, kb: KnowledgeBase, **options: Any) -> Grap
     """
     method, of_ablation = _found(name)
     return method.create(llm, kb, **{**of_ablation, **options})
+
+
+def parts_of(name: str) -> list[str]:
+    """Return the options of a method, or of one of its ablations, that take a model of their own, such as `reader`."""
+    method, _ = _found(name)
+    options = inspect.signature(method.create).parameters.values()
+    return [option.name for option in options if ChatModel in get_args(option.annotation)]
 
 
 def parse_methods(names: str) -> list[str]:

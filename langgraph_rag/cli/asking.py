@@ -20,8 +20,11 @@ from langgraph_rag.cli.options import (
     KbFolder,
     MethodOrAblation,
     ModelName,
+    Parts,
     embedder,
     embedder_of,
+    load_parts,
+    part_names,
     path_option,
     tell_loading,
     with_context,
@@ -47,6 +50,7 @@ def ask(
     kb: KbFolder,
     method_name: MethodOrAblation = "adaptive",
     model: ModelName = "offline",
+    parts: Parts = None,
     embeddings: EmbeddingsName = None,
     context: Context = DEFAULTS,
     cache: Cache = None,
@@ -66,8 +70,9 @@ def ask(
         raise typer.BadParameter(f"--thread must be text, got {ascii(thread)}")
     if question == "-":
         question = sys.stdin.read().strip() if sys.stdin else ""  # None where it is closed
+    named = part_names(parts, [method_name])
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
-        graph = create(method_name, load_model(model, cache=cache), base)
+        graph = create(method_name, load_model(model, cache=cache), base, **load_parts(named, cache))
 
         async def answered() -> dict[str, Any]:
             if checkpoints is None or thread is None:

@@ -2,12 +2,13 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +21,10 @@ from langgraph_rag.cli.options import (
     EmbeddingsName,
     KbFolder,
     ModelName,
+    Parts,
     embedder,
+    load_parts,
+    part_names,
     path_option,
     tell_loading,
     with_context,
@@ -65,6 +69,7 @@ def evaluate_methods(
         typer.Option("--method", help="Methods, separated by commas; or all; or ablations: all methods with theirs."),
     ] = "adaptive",
     model: ModelName = "offline",
+    parts: Parts = None,
     embeddings: EmbeddingsName = None,
     context: Context = DEFAULTS,
     cache: Cache = None,
@@ -82,6 +87,7 @@ def evaluate_methods(
 ) -> None:
     """Ask many questions, and score the answers and the passages; run again to continue a stopped run."""
     read, names = load_questions(questions, limit, format=format), parse_methods(method_names)
+    named = part_names(parts, names)
     with writing(out):
         check_free(out)
         check_kind(out, names)
@@ -93,14 +99,14 @@ def evaluate_methods(
         judging = (load_model(judge_name, cache=cache), judge_name) if judge_name is not None else None
         asked = located(read, base)
         tell_unknown_passages(base, asked)
-        configurations = configurations_of(names, model, kb, base)
+        models, configurations = load_parts(named, cache), configurations_of(names, model, kb, base, named)
         with alone(out) if len(names) > 1 else nullcontext():  # `evaluate` locks the folder of a single method
             for name, folder in folders.items():  # refuse all unusable folders before the first question
                 check_folder(folder, asked, context, configurations[name])
             for folder in folders.values() if judging else ():
                 read_judgements(folder)
             with _graphs(
-                llm, base, context, processes, partial(_opened, kb, embeddings, model, cache, context)
+                llm, models, base, context, processes, partial(_opened, kb, embeddings, model, named, cache, context)
             ) as graph:
                 for name, folder in folders.items():
                     outcomes[name] = _evaluate(
@@ -118,13 +124,16 @@ def evaluate_methods(
         raise RagError("; ".join(failed))
 
 
-def configurations_of(names: list[str], model: str, kb: Path, base: KnowledgeBase) -> dict[str, Configuration]:
+def configurations_of(
+    names: list[str], model: str, kb: Path, base: KnowledgeBase, parts: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Configuration]:
     """Return the names that are stored with the outcomes of each method."""
-    fingerprint = base.fingerprint()
-    return {
-        name: Configuration(method=name, model=model, knowledge_base=str(kb), knowledge_base_fingerprint=fingerprint)
-        for name in names
-    }
+    common = Configuration(
+        method="", model=model, knowledge_base=str(kb), knowledge_base_fingerprint=base.fingerprint()
+    )
+    if parts:
+        common["options"] = {"parts": dict(parts)}
+    return {name: {**common, "method": name} for name in names}
 
 
 def _origin(
@@ -152,28 +161,33 @@ def _origin(
 
 @contextmanager
 def _graphs(
-    llm: ChatModel, base: KnowledgeBase, context: Context, processes: int, open_graphs: OpenGraphs
+    llm: ChatModel,
+    parts: Mapping[str, ChatModel],
+    base: KnowledgeBase,
+    context: Context,
+    processes: int,
+    open_graphs: OpenGraphs,
 ) -> Iterator[Callable[[str], Graph]]:
     """Prepare the graphs, in this process or in several others."""
     tell_loading()
     if processes == 1:
         base.warm_up(context.search, filter=context.filter)
-        yield lambda name: create(name, llm, base).compile()
+        yield lambda name: create(name, llm, base, **parts).compile()
         return
     with worker_processes(processes, open_graphs) as ask:
-        yield lambda name: RemoteGraph(name, create(name, llm, base), ask)
+        yield lambda name: RemoteGraph(name, create(name, llm, base, **parts), ask)
 
 
 @contextmanager
 def _opened(
-    kb: Path, embeddings: str | None, model: str, cache: Path | None, context: Context
+    kb: Path, embeddings: str | None, model: str, parts: Mapping[str, str], cache: Path | None, context: Context
 ) -> Iterator[Callable[[str], Graph]]:
     """Open the graphs in a worker process."""
     begin()
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
-        llm = load_model(model, cache=cache)
+        llm, models = load_model(model, cache=cache), load_parts(parts, cache)
         base.warm_up(context.search, filter=context.filter)
-        yield lambda name: create(name, llm, base).compile()
+        yield lambda name: create(name, llm, base, **models).compile()
 
 
 def _check_unchanged(base: KnowledgeBase, configuration: Configuration, folder: Path) -> None:

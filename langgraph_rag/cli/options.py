@@ -4,7 +4,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -16,8 +16,10 @@ from pydantic import TypeAdapter
 from langgraph_rag.context import Context
 from langgraph_rag.errors import FilterError
 from langgraph_rag.filters import filter_in
-from langgraph_rag.methods import METHODS
-from langgraph_rag.models.loading import MODEL_FORMS
+from langgraph_rag.methods import METHODS, parts_of
+from langgraph_rag.models.bindings import ChatModel
+from langgraph_rag.models.loading import MODEL_FORMS, load_model
+from langgraph_rag.naming import expect_name
 from langgraph_rag.tools.ingest.embedder import embed_queries
 from langgraph_rag.tools.ingest.embeddings import CPU, MINILM, last_embedder, load_embeddings
 
@@ -53,6 +55,14 @@ EmbeddingsName = Annotated[
         "--embeddings",
         help="Embedder of the knowledge base: name, folder, vllm:MODEL or PROVIDER:MODEL; default all-MiniLM-L6-v2.",
         envvar="LANGGRAPH_RAG_EMBEDDINGS",
+    ),
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--part",
+        metavar="<part>=<model>",
+        help="Another model for a part of the method, such as integrator=vllm:NAME; may be given several times.",
     ),
 ]
 Cache = Annotated[Path | None, path_option("--cache", help="File to cache the model's replies in.")]
@@ -109,6 +119,23 @@ Filter = Annotated[
     Any,
     typer.Option("--filter", parser=_filter, metavar="<json>", help="Passages to use, by metadata, title or source."),
 ]
+
+
+def part_names(given: Sequence[str] | None, methods: Sequence[str]) -> dict[str, str]:
+    """Return the names of models by the parts that they are for; each method must have these parts."""
+    parts = dict[str, str]()
+    for one in given or ():
+        part, _, model = one.partition("=")
+        for method in methods:
+            expect_name(f"part of {method} (<part>=<model>)", part, parts_of(method))
+        parts[part] = model
+    return parts
+
+
+def load_parts(parts: Mapping[str, str], cache: Path | None) -> dict[str, ChatModel]:
+    """Load the models of parts, each once."""
+    models = {name: load_model(name, cache=cache) for name in dict.fromkeys(parts.values())}
+    return {part: models[name] for part, name in parts.items()}
 
 
 def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
