@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 TORCH ?=
 TORCH_VERSION := torch==2.13.0
 CPU_BUILDS := https://download.pytorch.org/whl/cpu
-EXTRAS := chat,minilm,openai,transformers,plots,checkpoints,postgres,studio,docs,dev
+EXTRAS := chat,minilm,openai,train,plots,checkpoints,postgres,studio,docs,dev
 
 # A later pip than the one that comes with Python 3.11 chooses the versions in less than half the time.
 # It compiles nothing (--no-compile), as most modules are never imported: each is when it first is, which has to be kept.

@@ -84,5 +84,8 @@ def main() -> None:
 
 
 def _going_on(command: Sequence[str]) -> str:
-    kept = command[:1] in (["index"], ["eval"]) or any(word.startswith("--checkpoints") for word in command)
+    goes_on = (["index"], ["eval"], ["train", "trajectories"], ["train", "fit"])
+    kept = any(command[: len(one)] == one for one in goes_on) or any(
+        word.startswith("--checkpoints") for word in command
+    )
     return "; run again, it goes on from here" if kept else ""

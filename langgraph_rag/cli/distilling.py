@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from langgraph_rag.cli.options import (
     MethodOrAblation,
     ModelName,
     embedder,
+    named_path,
     path_option,
     tell_loading,
     with_context,
@@ -36,6 +38,8 @@ from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted, expect_name
 from langgraph_rag.progress import hidden
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.training.examples import in_words, prepare
+from langgraph_rag.training.recipe import RECIPES, read_recipe, recipe_text
 from langgraph_rag.training.rows import FILTERS, PROMPTS, RowSet, SetReport, Source, gold_of, report_of, write_sets
 from langgraph_rag.training.sets import SETS, rows_of_set
 from langgraph_rag.training.trajectories import read_trajectories, record_trajectories
@@ -159,3 +163,57 @@ def _tell_set(name: str, report: SetReport, out: Path) -> None:
         typer.echo(f"  {number:>7,}  {label}")
     for reason, number in report["rejects"].items():
         typer.echo(f"  {number:>7,}  rejected: {reason}")
+
+
+@train.command("recipe")
+def show_recipe(
+    name: Annotated[str, typer.Argument(help=f"One of: {', '.join(RECIPES)}; or a YAML file.")] = "cirag",
+) -> None:
+    """Print all settings of a training run as a YAML file, with what each means: to be changed, and given to `fit`."""
+    typer.echo(recipe_text(read_recipe(name)), nl=False)
+
+
+@train.command("fit")
+def fit(
+    files: Annotated[
+        list[Path], path_option("--rows", help="File of rows, or of pairs; several if one model learns several sets.")
+    ],
+    base: Annotated[str, typer.Option(help="Model to train: its folder, or its name at Hugging Face.")],
+    out: Annotated[Path, path_option(help="Folder for the model; run again to go on with a stopped run.")],
+    recipe: Annotated[str, typer.Option(help=f"Settings: {', '.join(RECIPES)}, or a YAML file.")] = "cirag",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell rows, tokens, memory and time, measured with some rows.")
+    ] = False,
+) -> None:
+    """Train a model on rows: an adapter or all weights, by TRL and PEFT."""
+    settings = read_recipe(recipe)
+    tell_loading()
+    from langgraph_rag.training.fine_tuning import fine_tune, rehearse
+
+    examples = prepare(files, base, settings, progress=True)
+    data = examples.data
+    typer.echo(
+        f"{in_words(data)}; {data['tokens']:,} tokens, {data['learned']:,} with loss, longest {data['longest']:,}"
+    )
+    if dry_run:
+        would = rehearse(examples)
+        took = timedelta(seconds=round(would.seconds))
+        typer.echo(f"{counted(would.steps, 'step')} in about {took} and at most {would.memory} GiB on this machine")
+        return
+    figures = fine_tune(examples, out)["figures"]
+    assert figures is not None
+    for name, value in figures["before"].items():
+        typer.echo(f"{name} on rows held back: {value:.3f} before, {figures['after'][name]:.3f} after")
+    typer.echo(f'The model is in {out}: load_model("transformers:{out}"). Its card is README.md there.')
+
+
+@train.command("merge")
+def merge_adapter(
+    adapter: Annotated[Path, typer.Argument(help="Folder of the adapter.", parser=named_path, metavar="<path>")],
+    out: Annotated[Path, path_option(help="New folder for the whole model.")],
+) -> None:
+    """Merge an adapter into its base, as a model of its own."""
+    from langgraph_rag.training.fine_tuning import merge
+
+    merge(adapter, out)
+    typer.echo(f'The model is in {out}: load_model("transformers:{out}").')

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from langgraph_rag.arguments import expect
 from langgraph_rag.errors import MissingExtraError, ModelCallError, RagError, UnknownNameError
 from langgraph_rag.models.response_cache import ResponseCache
-from langgraph_rag.models.transformers_model import TransformersModel
+from langgraph_rag.models.transformers_model import TEMPLATE_OPTIONS, TransformersModel
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.vllm_server import vllm_server
 
@@ -94,6 +94,6 @@ def _served(model: str, **options: Any) -> BaseChatModel:
         "temperature": 0,
         "stream_usage": True,
         "max_tokens": 2_048,  # ends a model that repeats itself
-        "extra_body": {"chat_template_kwargs": {"enable_thinking": False}},
+        "extra_body": {"chat_template_kwargs": TEMPLATE_OPTIONS},
     }
     return ChatOpenAI(model=model, **{**defaults, **options})

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -173,9 +173,14 @@ def _request(llm: ChatModel, prompt: Prompt[Reply], messages: list[BaseMessage],
     if "stream" in without:
         options = {**options, "stream": False}
     if "system" in without:
-        instructions, question, *rest = messages
-        messages = [question.model_copy(update={"content": f"{instructions.text}\n\n{question.text}"}), *rest]
+        messages = without_system(messages)
     return _Request(llm, messages, options)
+
+
+def without_system(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return messages with the instructions of the first in the second, for models that take no system message."""
+    instructions, question, *rest = messages
+    return [question.model_copy(update={"content": f"{instructions.text}\n\n{question.text}"}), *rest]
 
 
 async def _with_retries(request: _Request, shown: AnswerStream | None) -> BaseMessage:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,15 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from langgraph_rag.errors import MissingExtraError
 
+TEMPLATE_OPTIONS = {"enable_thinking": False}
+"""Options of chat templates, of models in this process, of those on a server, and of rows that are trained on."""
 _WHITESPACE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
 class TransformersModel(BaseChatModel):
-    """A causal language model from a folder or from Hugging Face; it decodes greedily, one call at a time.
+    """A causal language model, or an adapter of one, from a folder or from Hugging Face.
+
+    It decodes greedily, one call at a time.
 
     It supports `response_format` and `stop` as OpenAI-compatible servers do. A reply has at most `max_new_tokens`
     tokens; one that is cut off there, or at the end of the context, has the `finish_reason` "length". By default,
@@ -60,6 +65,8 @@ class TransformersModel(BaseChatModel):
         except ImportError as error:
             raise MissingExtraError("a model in this process", "transformers") from error
         self._loaded_from = _source(self.model_name)
+        if (Path(self._loaded_from) / "adapter_config.json").exists() and find_spec("peft") is None:
+            raise MissingExtraError("an adapter in this process", "train")
         self.device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         self._tokenizer = AutoTokenizer.from_pretrained(self._loaded_from)
         self.dtype = self.dtype or ("float32" if self.device == "cpu" and not _is_fast_in_half() else "auto")
@@ -158,9 +165,9 @@ class TransformersModel(BaseChatModel):
             return self._tokenizer.apply_chat_template(
                 convert_to_openai_messages(messages),
                 add_generation_prompt=True,
-                enable_thinking=False,
                 return_dict=True,
                 return_tensors="pt",
+                **TEMPLATE_OPTIONS,
             ).to(self.device)
         text = "\n\n".join(message.text for message in messages)
         return self._tokenizer(f"{text}\n\n", return_tensors="pt", return_token_type_ids=False).to(self.device)
