@@ -83,7 +83,8 @@ def test_a_change_is_told_before_it_is_made_as_a_kill_may_end_it(
 ) -> None:
     log, told = kb._records.vector_changes, list[bool]()
     before = log.end
-    monkeypatch.setattr(kb._vectors._opened.passages, "delete", lambda **ids: told.append(log.end > before))
+    opened = kb._vectors._opened  # type: ignore[attr-defined]
+    monkeypatch.setattr(opened.passages, "delete", lambda **ids: told.append(log.end > before))
 
     kb.delete(["heron"])
 

@@ -38,7 +38,7 @@ LAYERS = [
     {"graphs", "agents", "retriever", "conversation"},
     {"methods"},
     {PACKAGE},
-    {"events", "narration", "evaluation", "graph_pictures"},
+    {"events", "narration", "evaluation", "graph_pictures", "testing"},
     {"chat", "training"},
     {"cli", "studio"},
     {"__main__"},

@@ -19,7 +19,7 @@ from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.ingest.editing import Added
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.retrieve.search import SEARCHES
-from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.records import Records
 from langgraph_rag.tools.stores.vectors import Matrix
 
 Documents = list[dict[str, str]]
@@ -241,14 +241,14 @@ def test_two_openings_that_add_the_same_at_once_add_it_once(kb: KnowledgeBase, m
 def test_two_openings_that_store_something_at_once_wait_for_each_other(kb: KnowledgeBase) -> None:
     read, ended = threading.Event(), threading.Event()
 
-    def change_after_reading(records: RecordStore) -> None:
+    def change_after_reading(records: Records) -> None:
         with records._db.change():
             assert records.count() == 8
             read.set()
             ended.wait(0.2)  # where nothing has it wait, the other change comes in between
             records.set_meta("one", "1")
 
-    def change(records: RecordStore) -> None:
+    def change(records: Records) -> None:
         assert read.wait(10)
         records.set_meta("other", "2")
         ended.set()

@@ -261,7 +261,7 @@ def test_a_knowledge_base_of_the_format_before_is_opened_and_changed(folder: Pat
     with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
         assert answers(kb) == anew(folder)
         assert kb._records.words.now().in_files
-        assert "words" not in kb._records._db.tables()
+        assert "words" not in kb._records._db.tables()  # type: ignore[attr-defined]
 
 
 def test_where_files_cannot_be_written_it_stays_in_memory(

@@ -3,10 +3,9 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cached_property, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from langchain_core.embeddings import Embeddings
@@ -52,20 +51,12 @@ from langgraph_rag.tools.retrieve.search import (
 )
 from langgraph_rag.tools.retrieve.similarity import Similarity
 from langgraph_rag.tools.stores.chroma import checked_address
-from langgraph_rag.tools.stores.folder import (
-    RECORDS,
-    Access,
-    WriteLock,
-    checked_folder,
-    is_read_only,
-    needing_to_write,
-    working_copy,
-)
+from langgraph_rag.tools.stores.collections import Collections
+from langgraph_rag.tools.stores.opening import Stores, open_stores
 from langgraph_rag.tools.stores.origins import StoredDocument
-from langgraph_rag.tools.stores.records import FORMAT, INDEXES, Counts, RecordMemory, RecordStore
+from langgraph_rag.tools.stores.records import FORMAT, Counts, RecordMemory, Records
 from langgraph_rag.tools.stores.triples import vector_id
-from langgraph_rag.tools.stores.vector_files import open_vectors
-from langgraph_rag.tools.stores.vectors import Matrix, VectorIndex
+from langgraph_rag.tools.stores.vectors import Matrix
 from langgraph_rag.tools.stores.visibility import Visible
 
 T = TypeVar("T")
@@ -92,25 +83,29 @@ class Info(Counts):
 
 
 class KnowledgeBase:
-    """Passages with their vectors, sentences, phrases and triples, in one folder. Open one with `open`."""
+    """Passages with their vectors, sentences, phrases and triples, in one folder or in Postgres. Open one with `open`.
+
+    Attributes:
+        path: the folder; for one in Postgres, that of its indexes on this machine.
+        name: where it is, for people: the folder, or the server and its name there.
+    """
 
     def __init__(
         self,
-        path: Path,
-        access: Access,
-        records: RecordStore,
-        vectors: VectorIndex,
+        stores: Stores,
         embeddings: Embeddings,
         extractor: TripleExtractor,
         pipeline: str | None = None,
     ) -> None:
-        self.path: Path = path
+        self.path, self.name = stores.folder, stores.name
+        access, records, vectors = stores.access, stores.records, stores.vectors
         self._pipeline = pipeline
         self.extractor = extractor
         self._access, self._records, self._vectors = access, records, vectors
-        self._embedder = Embedder(path, embeddings, records)
+        self._embedder = Embedder(self.name, embeddings, records)
         self._splitting: Splitting | None = None
-        self._copy: TemporaryDirectory[str] | None = None  # of a folder that cannot be written
+        self._walked = False  # whether some question needed the graph of entities
+        self._copy = stores.copy
         comparing = RequestQueue()
         self._similarity = Similarity(self._embedder, vectors, records, comparing)
         self._graphs = DerivedGraphs(records)
@@ -138,6 +133,8 @@ class KnowledgeBase:
         extractor: TripleExtractor | None = None,
         create: bool = True,
         chroma: str | None = None,
+        vectors: Collections | None = None,
+        name: str | None = None,
         read_only: bool = False,
         splitting: Splitting | None = None,
         pipeline: str | None = None,
@@ -148,7 +145,9 @@ class KnowledgeBase:
         without `read_only`, until it closes it.
 
         Args:
-            path: the folder. Nothing outside it is written, except vectors on a server.
+            path: the folder. Nothing outside it is written, except vectors on a server. Or the address of a Postgres
+                server with pgvector, as `postgresql://user@host/database`: it may be changed by several processes at
+                the same time, and each machine keeps indexes of it in a cache (`LANGGRAPH_RAG_CACHE`).
             embeddings: any LangChain embedder, by default all-MiniLM-L6-v2. It must be the one that the knowledge base
                 was created with. Methods that embed nothing (`info`, `delete`) work without it.
             extractor: extracts triples from passages; by default the one that goes with the pipeline
@@ -157,6 +156,8 @@ class KnowledgeBase:
             create: whether to create a missing folder.
             chroma: where to store the vectors: the address of a Chroma server, or "folder". The default is the last
                 place, at first the folder. In a new place, the vectors are created again.
+            vectors: where to store the vectors of a folder instead, such as in a LangChain `VectorStore`.
+            name: the name of a knowledge base in Postgres, by default "default": each has a schema of its own there.
             read_only: open for reading, so that another process can make changes; the folder must exist. Data that
                 questions create, such as vectors of triples, is still stored. On a read-only volume, records and
                 vectors are copied to a temporary folder, until it is closed: changes by others are not seen there.
@@ -173,41 +174,31 @@ class KnowledgeBase:
             EmbeddingsMismatchError: when the knowledge base was created with another embedder.
             TypeError: when the path, the embedder or the extractor is of another type.
         """
-        path = checked_folder(path, create=create and not read_only)
         expect(Embeddings | None, embeddings, "an embedder (LangChain Embeddings)", "load_embeddings(NAME) returns one")
         if extractor is not None:
             expect_extractor(extractor)
         expect(Splitting | None, splitting, "a Splitting", "Splitting(size=150) is one")
+        expect(Collections | None, vectors, "two collections of vectors", "Collections(passages, facts, NAME) are")
         place = None if chroma is None else checked_address(chroma)
         with ExitStack() as opened:  # closes everything again after an error
-            with needing_to_write(path):
-                path.mkdir(parents=True, exist_ok=True)
-                copy = working_copy(path) if read_only and is_read_only(path) else None
-                files = Path(copy.name) if copy else path
-                lock = WriteLock(files)
-                if not read_only:
-                    lock.acquire()
-            opened.callback(lock.release)
-            records = RecordStore(files / RECORDS, path / INDEXES)
-            opened.callback(records.close)
-            vectors = open_vectors(files, records, place, writable=lock.held)
-            opened.callback(vectors.close)
+            stores = open_stores(
+                path, opened, create=create, read_only=read_only, name=name, chroma=place, vectors=vectors
+            )
+            records = stores.records
             kb = cls(
-                path,
-                Access(path, lock, read_only=read_only),
-                records,
-                vectors,
+                stores,
                 embeddings or last_embedder(records.meta("embeddings")),
                 extractor or _extractor(records, pipeline),
-                _checked(pipeline, records, path),
+                _checked(pipeline, records, stores.name),
             )
-            records.written_by(lambda: kb._access.may_write)
-            kb._copy = copy
+            records.written_by(stores.may_index)
             kb._embedder.check()
             if splitting:
                 kb.splitting = splitting
             if not kb._indexer.in_step():
                 kb._access.if_free(kb._indexer.repair)  # running writes look like damage
+            if stores.listen:
+                stores.listen(kb._catch_up)
             opened.pop_all()
         return kb
 
@@ -251,7 +242,7 @@ class KnowledgeBase:
             self._copy.cleanup()
 
     def __repr__(self) -> str:
-        return f"KnowledgeBase({str(self.path)!r})"
+        return f"KnowledgeBase({self.name!r})"
 
     def __enter__(self) -> "KnowledgeBase":
         return self
@@ -650,7 +641,7 @@ class KnowledgeBase:
         """Return the contents and the configuration of the knowledge base."""
         self._access.check_open()
         return Info(
-            path=str(self.path),
+            path=self.name,
             **self._records.counts(self.extractor.version),
             embeddings=self._embedder.made_with,
             splitting=str(self.splitting),
@@ -658,7 +649,7 @@ class KnowledgeBase:
             extractor=self.extractor.version,
             text_pipeline=self._pipeline or self._records.meta(TEXT_PIPELINE) or default_pipeline(),
             aligner=self.aligner.is_dir(),
-            vectors=self._vectors.place.name,
+            vectors=self._vectors.name,
             format=FORMAT,
         )
 
@@ -720,6 +711,7 @@ class KnowledgeBase:
         expect_count(k, "k")
         self._access.check_open()
         if by == "graph":
+            self._walked = True
             await self._unread.tell_to_walk(self.extractor)
         found = await self._searcher.search(cleaned(query), k, by, self.extractor.version, self._where(filter))
         if not found:
@@ -851,6 +843,13 @@ class KnowledgeBase:
         return await self._similarity.likeness(query, others)
 
     # --- internals ---------------------------------------------------------------------------------------------------
+    def _catch_up(self) -> None:
+        """Bring what is derived from the records up to date, so that the next question need not."""
+        with suppress(KnowledgeBaseError):  # it was closed, or the server is away
+            self._records.words.now()
+            if self._walked:
+                self._graphs.entities(self.extractor.version)
+
     async def _read(self, work: Callable[..., T], *values: Any) -> T:
         """Read records, one call after the other, without blocking the event loop."""
         self._access.check_open()
@@ -859,7 +858,7 @@ class KnowledgeBase:
 
     async def _acheck_not_empty(self) -> None:
         if await self._read(self._records.is_empty):
-            raise EmptyKnowledgeBaseError(f"the knowledge base in {self.path} is empty: add documents first")
+            raise EmptyKnowledgeBaseError(f"the knowledge base in {self.name} is empty: add documents first")
 
     def _where(self, filter: Where | None) -> Where | None:
         """Return a filter together with that of the current run."""
@@ -925,7 +924,7 @@ class KnowledgeBase:
             return edit(given, self.extractor, progress=progress)
 
 
-def _checked(pipeline: str | None, records: RecordStore, path: Path) -> str | None:
+def _checked(pipeline: str | None, records: Records, path: str) -> str | None:
     """Return a text pipeline that was asked for, if it is there and also that of the stored passages."""
     made_with = records.meta(TEXT_PIPELINE)
     if pipeline is not None:
@@ -938,7 +937,7 @@ def _checked(pipeline: str | None, records: RecordStore, path: Path) -> str | No
     return pipeline
 
 
-def _extractor(records: RecordStore, pipeline: str | None) -> TripleExtractor:
+def _extractor(records: Records, pipeline: str | None) -> TripleExtractor:
     """Return the extractor of a pipeline that was asked for, or else the last one."""
     last = records.meta(LAST_EXTRACTOR) or records.triples.most_read_by()
     if pipeline is None and last:

@@ -8,7 +8,7 @@ from langgraph_rag.tools.index.entity_graph import EntityGraph, EntityRows
 from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph, HierarchyRows
 from langgraph_rag.tools.index.triple_graph import TripleGraph
 from langgraph_rag.tools.stores.change_log import ChangeLog, Incremental
-from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.records import Records
 from langgraph_rag.tools.stores.visibility import Visible
 
 _PAGE = 100  # passages in memory at once while the graph is built
@@ -17,7 +17,7 @@ _PAGE = 100  # passages in memory at once while the graph is built
 class DerivedGraphs:
     """The graphs of one knowledge base, each built on first access."""
 
-    def __init__(self, records: RecordStore) -> None:
+    def __init__(self, records: Records) -> None:
         self._records = records
         self._triples, self._entities = thread_safe_cache(self._triples_by), thread_safe_cache(self._entities_by)
         self._hierarchy = Incremental(HierarchyRows, self._add_passages, self._hierarchy_of, [records.changes])

@@ -23,7 +23,7 @@ from langgraph_rag.tools.index.arrays import Arrays, Rows
 from langgraph_rag.tools.index.segments import Merge, Segment, built
 from langgraph_rag.tools.index.words import Tokenizer
 from langgraph_rag.tools.stores.change_log import ChangeLog
-from langgraph_rag.tools.stores.database import Database
+from langgraph_rag.tools.stores.protocols import SqlDatabase
 
 _FORMAT = 1
 _NAME = "words"  # of the list of segments; each of these has this and a random name
@@ -107,7 +107,7 @@ class WordIndex:
         history: what tells the database from another one with the same positions; "" if nothing does.
     """
 
-    def __init__(self, db: Database, changes: ChangeLog, folder: Path, history: str) -> None:
+    def __init__(self, db: SqlDatabase, changes: ChangeLog, folder: Path, history: str) -> None:
         self._db, self._changes, self._folder, self.history = db, changes, folder, history
         self._writable: Callable[[], bool] = lambda: False
         self._tokenizer = Tokenizer()

@@ -19,7 +19,7 @@ from langgraph_rag.tools.ingest.embeddings import MINILM
 from langgraph_rag.tools.ingest.indexing import Indexer, Loaded, TripleReader
 from langgraph_rag.tools.ingest.stages import Row
 from langgraph_rag.tools.stores.origins import Origin
-from langgraph_rag.tools.stores.records import RecordStore, has_own_id
+from langgraph_rag.tools.stores.records import Records, has_own_id
 
 LAST_EXTRACTOR = "extractor"  # the property with the last extractor
 UNREAD = "unread by "  # + extractor: the property with the ids of the passages that it could not read
@@ -52,7 +52,7 @@ class Updated(Added):
 class Editor:
     """Adds, replaces and removes passages, in the one thread that changes the folder."""
 
-    def __init__(self, records: RecordStore, indexer: Indexer, reader: TripleReader, embedder: Embedder) -> None:
+    def __init__(self, records: Records, indexer: Indexer, reader: TripleReader, embedder: Embedder) -> None:
         self._records, self._indexer, self._reader, self._embedder = records, indexer, reader, embedder
 
     def add(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Added:

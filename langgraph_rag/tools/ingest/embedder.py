@@ -18,7 +18,7 @@ from langgraph_rag.error_texts import without_keys
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, RagError
 from langgraph_rag.tools.ingest.embeddings import FEW, SAME_EMBEDDER, SentenceEmbeddings, ServedEmbeddings
 from langgraph_rag.tools.ingest.tokens import Tokens, tokens_of
-from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.records import Records
 from langgraph_rag.tools.stores.vectors import Matrix, unit
 
 T = TypeVar("T")
@@ -134,12 +134,12 @@ class Embedder:
     """Embeds texts for a knowledge base, in which all vectors must be from the same embedder.
 
     Args:
-        folder: the folder of the knowledge base, for messages.
+        folder: where the knowledge base is, for messages.
         embeddings: the embedder.
         records: the store with the name and a probe vector of the embedder; empty in a new knowledge base.
     """
 
-    def __init__(self, folder: Path, embeddings: Embeddings, records: RecordStore) -> None:
+    def __init__(self, folder: str, embeddings: Embeddings, records: Records) -> None:
         self._folder, self._records = folder, records
         self.embeddings, self.name = embeddings, name_of(embeddings)
         model = embeddings if isinstance(embeddings, SentenceEmbeddings) else None

@@ -30,8 +30,9 @@ from langgraph_rag.tools.ingest.stages import Row, analyse, checked_facts, embed
 from langgraph_rag.tools.ingest.text import text_pipeline
 from langgraph_rag.tools.retrieve.similarity import Similarity
 from langgraph_rag.tools.stores.origins import Origin
-from langgraph_rag.tools.stores.records import RecordStore, content_hash
-from langgraph_rag.tools.stores.vectors import Matrix, VectorIndex
+from langgraph_rag.tools.stores.protocols import VectorStore
+from langgraph_rag.tools.stores.records import Records, content_hash
+from langgraph_rag.tools.stores.vectors import Matrix
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class TripleReader:
 
     def __init__(
         self,
-        records: RecordStore,
+        records: Records,
         load: Callable[[Sequence[Row]], object],
         check_not_closing: Callable[[], None],
     ) -> None:
@@ -159,7 +160,7 @@ _INDEXED = 5_000  # vectors indexed together
 class TripleEmbedding:
     """Embeds the triples that have no vector yet, and indexes the vectors."""
 
-    def __init__(self, records: RecordStore, vectors: VectorIndex, similarity: Similarity) -> None:
+    def __init__(self, records: Records, vectors: VectorStore, similarity: Similarity) -> None:
         self._records, self._vectors, self._similarity = records, vectors, similarity
         self._searchable: tuple[int, int, str] | None = None  # the ends of both logs, and the extractor
 
@@ -181,6 +182,8 @@ class TripleEmbedding:
 
     def _index(self) -> None:
         """Index all triples that have a vector, and remove others from the index."""
+        if self._vectors.in_records:
+            return
         triples, indexed = self._records.triples, set(self._vectors.triple_ids())
         stored = triples.vector_ids()
         self._vectors.delete([], list(indexed.difference(stored)))
@@ -217,8 +220,8 @@ class Indexer:
 
     def __init__(
         self,
-        records: RecordStore,
-        vectors: VectorIndex,
+        records: Records,
+        vectors: VectorStore,
         similarity: Similarity,
         embedder: Embedder,
         check_not_closing: Callable[[], None],
@@ -320,6 +323,8 @@ class Indexer:
 
     def in_step(self) -> bool:
         """Return whether every record has its vector in the index."""
+        if self._vectors.in_records:
+            return True
         return self._records.waiting.none() and self._vectors.count() == self._records.count()
 
     def repair(self) -> None:
@@ -346,10 +351,13 @@ class Indexer:
             self._vectors.put(ids, np.stack([waiting[id_] for id_ in ids]))
             self._records.waiting.forget(ids)
         self._records.words.keep()
+        self._vectors.settle()
 
     def forget_triples(self, unused: Sequence[str]) -> None:
         """Remove the vectors of deleted triples; keep those that concurrent questions have stored again."""
-        if unused:
+        if unused and self._vectors.in_records:
+            self._similarity.forget_triples(unused)
+        elif unused:
             self._vectors.delete([], unused)
             self._similarity.forget_triples(unused)
             if back := self._records.triples.vectors(unused):

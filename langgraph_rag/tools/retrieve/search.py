@@ -22,7 +22,7 @@ from langgraph_rag.tools.ingest.spans import is_generic
 from langgraph_rag.tools.retrieve.batcher import Batcher, RequestQueue
 from langgraph_rag.tools.retrieve.fusion import DEPTH, blend, covering, led_first
 from langgraph_rag.tools.retrieve.similarity import Rank, Similarity
-from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.records import Records
 from langgraph_rag.tools.stores.visibility import Visible
 
 
@@ -201,7 +201,7 @@ class Searcher:
 
     def __init__(
         self,
-        records: RecordStore,
+        records: Records,
         similarity: Similarity,
         entities: Callable[[str, Visible | None], EntityGraph],
         queue: RequestQueue,

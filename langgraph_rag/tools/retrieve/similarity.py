@@ -14,9 +14,10 @@ from langgraph_rag.normal_forms import triple_text
 from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.ingest.embedder import Embedder
 from langgraph_rag.tools.retrieve.batcher import Batcher, RequestQueue
-from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.protocols import VectorStore
+from langgraph_rag.tools.stores.records import Records
 from langgraph_rag.tools.stores.triples import vector_id
-from langgraph_rag.tools.stores.vectors import Matrix, VectorIndex
+from langgraph_rag.tools.stores.vectors import Matrix
 from langgraph_rag.tools.stores.visibility import Visible
 
 _REMEMBERED_QUERIES = 1_024
@@ -42,7 +43,7 @@ class Similarity:
         queue: for the requests.
     """
 
-    def __init__(self, embedder: Embedder, vectors: VectorIndex, records: RecordStore, queue: RequestQueue) -> None:
+    def __init__(self, embedder: Embedder, vectors: VectorStore, records: Records, queue: RequestQueue) -> None:
         self._embedder, self._vectors, self._records = embedder, vectors, records
         self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
         self._remembered_triples: dict[str, Matrix] = {}

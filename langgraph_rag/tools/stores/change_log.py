@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from langgraph_rag.tools.stores.database import Database
+from langgraph_rag.tools.stores.protocols import SqlDatabase
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS changes (
@@ -24,7 +24,7 @@ class ChangeLog:
         name: the name of the log in it.
     """
 
-    def __init__(self, db: Database, name: str) -> None:
+    def __init__(self, db: SqlDatabase, name: str) -> None:
         self._db, self._name = db, name
 
     @property

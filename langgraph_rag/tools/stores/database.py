@@ -147,8 +147,18 @@ class Database:
         why = "it was closed meanwhile: open it again" if self._closed else str(error)
         return KnowledgeBaseError(f"{self._path} cannot be {done}: {why}")
 
-    def by_ids(self, columns: str, of: str, ids: Sequence[str], *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of a query that ends in `IN`, for any number of ids; `values` come before the ids."""
+    def by_ids(
+        self,
+        columns: str,
+        of: str,
+        ids: Sequence[str],
+        *values: object,
+        order: str = "",  # noqa: ARG002 - SQLite finds the rows by the keys that these are
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of a query that ends in `IN`, for any number of ids; `values` come before the ids.
+
+        Those of one id are in the order of the columns `order`.
+        """
         return [row for some, marks in _portions(ids) for row in self.rows(columns, f"{of} {marks}", *values, *some)]
 
     def vectors_by_ids(self, of: str, ids: Sequence[str]) -> dict[str, Matrix]:
@@ -162,6 +172,35 @@ class Database:
         """Delete the rows of a condition that ends in `IN`, for any number of ids."""
         for some, marks in _portions(ids):
             self.execute(f"DELETE FROM {of} {marks}", some)
+
+    # --- what each engine writes in its own way ----------------------------------------------------------------------
+    @staticmethod
+    def length(column: str) -> str:
+        """Return the expression for the length of a column of JSON arrays."""
+        return f"json_array_length({column})"
+
+    @staticmethod
+    def items(column: str) -> str:
+        """Return the table, for `FROM`, with the items of a column of JSON arrays of texts as column `value`."""
+        return f"json_each({column})"
+
+    @staticmethod
+    def keys(column: str) -> str:
+        """Return the table, for `FROM`, with the names in a column of JSON objects as column `key`."""
+        return f"json_each({column})"
+
+    @staticmethod
+    def among(numbers: Sequence[int]) -> tuple[str, object]:
+        """Return the condition that a column is among numbers, and the value in it."""
+        return "IN (SELECT value FROM json_each(?))", as_json(numbers)
+
+    def renumber(self) -> None:
+        """Do nothing: new passages are numbered from the last one on."""
+
+    @staticmethod
+    def stored_vector(vector: Matrix) -> object:
+        """Return a vector as a value."""
+        return vector.tobytes()
 
 
 def _in_one_row(columns: str, of: str) -> str:

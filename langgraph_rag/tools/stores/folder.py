@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Protocol
 
 from filelock import FileLock, Timeout
 
@@ -119,20 +120,44 @@ def needing_to_write(path: Path) -> Iterator[None]:
         raise KnowledgeBaseError(f"{path} cannot be opened: {error.strerror or error} ({NEEDS_WRITING})") from error
 
 
-class Access:
-    """One opening of a folder that has records, with its lock for changes."""
+class Lock(Protocol):
+    """Who may change a knowledge base."""
 
-    def __init__(self, path: Path, lock: WriteLock, *, read_only: bool) -> None:
-        self._path, self._lock, self._read_only = path, lock, read_only
-        self._folder = path.resolve()  # the working directory may change
-        self._process, self._file_number = os.getpid(), file_number(path)
+    @property
+    def held(self) -> bool:
+        """Whether this opening has the lock."""
+
+    @property
+    def writing(self) -> threading.Lock:
+        """Held by the thread that makes changes."""
+
+    def acquire(self) -> bool:
+        """Take the lock unless another process has it; return whether it is held now."""
+
+    def release(self) -> None:
+        """Release it."""
+
+
+class Access:
+    """One opening of a knowledge base, with its lock for changes.
+
+    Args:
+        name: where it is, for messages.
+        lock: for changes.
+        is_there: returns whether what was opened is still there.
+        read_only: whether no changes are made.
+    """
+
+    def __init__(self, name: object, lock: Lock, is_there: Callable[[], bool], *, read_only: bool) -> None:
+        self._path, self._lock, self._read_only = name, lock, read_only
+        self._process, self._is_there = os.getpid(), is_there
         self._changing_here = threading.RLock()  # reentrant, as a change may close the knowledge base
         self._closing = self._closed = False
 
     @property
     def is_there(self) -> bool:
-        """Whether the folder still has the files that were opened."""
-        return file_number(self._folder) == self._file_number
+        """Whether what was opened is still there, such as the files of a folder."""
+        return self._is_there()
 
     @property
     def may_write(self) -> bool:

@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 from langgraph_rag.characters import is_text
 from langgraph_rag.records import Passage, ids_of
 from langgraph_rag.tools.stores.change_log import ChangeLog
-from langgraph_rag.tools.stores.database import Database, as_json
+from langgraph_rag.tools.stores.database import as_json
+from langgraph_rag.tools.stores.protocols import SqlDatabase
 
 _LONGEST = 1_000_000  # characters
 _DEEPEST = 50  # levels, as copying and serialising a passage is recursive
@@ -55,7 +56,7 @@ def _to_json(value: object, levels: int) -> Any:
 class MetadataTable:
     """The metadata of passages, for each of the sources that a passage comes from, in the table `METADATA_TABLE`."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: SqlDatabase) -> None:
         self._db = db
 
     def put(self, passages: Sequence[Passage]) -> None:
@@ -106,7 +107,7 @@ class StoredDocument(TypedDict):
 class Origins:
     """The origins of passages in the table `ORIGINS_TABLE`; a new passage has one at once."""
 
-    def __init__(self, db: Database, metadata: MetadataTable, changes: ChangeLog) -> None:
+    def __init__(self, db: SqlDatabase, metadata: MetadataTable, changes: ChangeLog) -> None:
         self._db, self._metadata, self._changes = db, metadata, changes
 
     def sources(self) -> list[str]:
@@ -119,12 +120,14 @@ class Origins:
         title = "CASE origins.source WHEN '' THEN coalesce(nullif(title, ''), id) ELSE '' END"
         elsewhere = "SELECT passage FROM origins WHERE source <> ''"
         of = (
-            f"(SELECT origins.source, {title} AS title, json_group_array(id) AS ids "
+            f"(SELECT origins.source AS origin, {title} AS title, id "
             f"FROM origins JOIN passages ON number = passage "
-            f"WHERE origins.source <> '' OR number NOT IN ({elsewhere}) GROUP BY 1, 2)"
+            f"WHERE origins.source <> '' OR number NOT IN ({elsewhere}) ORDER BY 1, 2, number)"
         )
-        rows = self._db.rows("source, title, json(ids)", of)
-        return [StoredDocument(source=source, title=title, ids=ids) for source, title, ids in rows]
+        documents: dict[tuple[str, str], list[str]] = {}
+        for source, of_title, id_ in self._db.rows("origin, title, id", of):
+            documents.setdefault((source, of_title), []).append(id_)
+        return [StoredDocument(source=source, title=named, ids=ids) for (source, named), ids in documents.items()]
 
     def of(self, sources: Sequence[str]) -> list[Origin]:
         """Return the passages of these sources, with the source."""
@@ -140,9 +143,15 @@ class Origins:
 
     def add(self, passages: Sequence[Passage]) -> None:
         """Add origins of stored passages, with the metadata of each."""
-        query = "INSERT OR IGNORE INTO origins SELECT number, ? FROM passages WHERE id = ?"
+        query = (
+            "INSERT INTO origins (passage, source) SELECT number, ? FROM passages WHERE id = ? ON CONFLICT DO NOTHING"
+        )
         with self._db.change():
-            new = [p for p in passages if self._db.execute(query, (p.get("source", ""), p["id"])).rowcount]
+            stored = {id_ for (id_,) in self._db.by_ids("id", "passages WHERE id IN", ids_of(passages))}
+            of = "origins JOIN passages ON number = passage WHERE id IN"
+            known = set(self._db.by_ids("id, origins.source", of, ids_of(passages)))
+            new = [p for p in passages if p["id"] in stored and _origin(p) not in known]
+            self._db.executemany(query, [(source, id_) for id_, source in map(_origin, new)])
             self._metadata.put(new)
             self._changes.add(ids_of(new))
 
@@ -174,7 +183,7 @@ class Places:
     So readers see the passages of an earlier version in their order until those of a new one are all there.
     """
 
-    def __init__(self, db: Database, changes: ChangeLog) -> None:
+    def __init__(self, db: SqlDatabase, changes: ChangeLog) -> None:
         self._db, self._changes = db, changes
 
     def put(self, passages: Sequence[Passage], order: Mapping[Origin, tuple[int, str]]) -> None:
@@ -201,9 +210,10 @@ class Places:
     def restore(self, places: Mapping[Origin, _Place]) -> None:
         """Store the places of stored passages."""
         query = (
-            f"INSERT OR REPLACE INTO standing (passage, source, {', '.join(_FIELDS)}) "
+            f"INSERT INTO standing (passage, source, {', '.join(_FIELDS)}) "
             "SELECT passage, source, ?, ?, ?, ?, ? FROM origins "
-            "WHERE passage = (SELECT number FROM passages WHERE id = ?) AND source = ?"
+            "WHERE passage = (SELECT number FROM passages WHERE id = ?) AND source = ? "
+            f"ON CONFLICT (passage, source) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _FIELDS)}"
         )
         self._db.executemany(query, [(*place, *origin) for origin, place in places.items()])
 
@@ -226,7 +236,7 @@ class Places:
         of = "SELECT count(DISTINCT passage) AS n FROM standing WHERE splitting NOT IN ('', ?)"
         old = (
             "SELECT count(*) AS n FROM passages WHERE number NOT IN (SELECT passage FROM standing) "
-            "AND length(id) = 32 AND id NOT GLOB '*[^0-9a-f]*'"  # the hash of a part, no id of its own
+            "AND length(id) = 32 AND trim(id, '0123456789abcdef') = ''"  # the hash of a part, no id of its own
         )
         return sum(int(n) for (n,) in [*self._db.rows("n", f"({of})", splitting), *self._db.rows("n", f"({old})")])
 

@@ -31,6 +31,7 @@ from langgraph_rag.tools.stores.origins import (
     Origins,
     Places,
 )
+from langgraph_rag.tools.stores.protocols import SqlDatabase, Waiting
 from langgraph_rag.tools.stores.triples import NAME_TABLES, TripleRecords
 from langgraph_rag.tools.stores.triples import TABLES as TRIPLE_TABLES
 from langgraph_rag.tools.stores.vectors import Matrix
@@ -79,10 +80,10 @@ class WaitingVectors:
 FORMAT = 5
 _BEFORE = 4  # the format that had the words in the same file
 INDEXES = "indexes"  # the folder of what is derived from the records, beside them
-_HISTORY = "history"  # the property that tells records from others of the same path
+HISTORY = "history"  # the property that tells records from others of the same path
 _UPGRADE = f"""
 DROP TRIGGER IF EXISTS words_in; DROP TRIGGER IF EXISTS words_out; DROP TABLE IF EXISTS words;
-INSERT OR REPLACE INTO meta VALUES ('format', '{FORMAT}'), ('{_HISTORY}', '{{history}}');
+INSERT OR REPLACE INTO meta VALUES ('format', '{FORMAT}'), ('{HISTORY}', '{{history}}');
 """
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -91,6 +92,12 @@ CREATE TABLE IF NOT EXISTS passages (
     hash TEXT NOT NULL, sentences TEXT NOT NULL, phrases TEXT NOT NULL,
     title_words TEXT, text_words TEXT); -- as they are searched, if that differs
 """
+
+
+_FIRST_ORIGIN = (
+    "INSERT INTO origins (passage, source) SELECT number, coalesce(source, '') FROM passages WHERE id = ? "
+    "ON CONFLICT DO NOTHING"
+)
 
 
 class Counts(TypedDict):
@@ -117,55 +124,29 @@ def has_own_id(passage: Passage) -> bool:
     return passage["id"] not in hashes
 
 
-class RecordStore:
+class Records:
     """Passages and their triples; each method is one transaction and safe to call from any thread.
 
     Args:
-        path: the file.
-        indexes: the folder of what is derived from the records; by default beside the file.
+        db: the database, of any engine, with all tables.
+        waiting: the vectors that are stored with their passages.
+        indexes: the folder of what is derived from the records.
     """
 
-    def __init__(self, path: Path, indexes: Path | None = None) -> None:
-        with ExitStack() as opened:  # closed again after an error
-            try:
-                self._db = Database(path)
-                opened.callback(self._db.close)
-                tables = self._db.tables()
-                if tables and "meta" not in tables:
-                    raise sqlite3.DatabaseError("it is another program's")
-                if not tables:
-                    made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}'), ('{_HISTORY}', '{uuid4().hex}');"
-                    parts = (
-                        ORIGINS_TABLE,
-                        TRIPLE_TABLES,
-                        METADATA_TABLE,
-                        CHANGES_TABLE,
-                    )
-                    schema = "".join([_SCHEMA, *parts, WAITING_TABLE])
-                    self._db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may do the same
-                if not {"standing", "namings"}.issubset(tables):  # also of a knowledge base that was made before them
-                    self._db.executescript(f"BEGIN IMMEDIATE;{STANDING_TABLE}{NAME_TABLES}COMMIT;")
-            except sqlite3.OperationalError as error:
-                raise KnowledgeBaseError(
-                    f"{path} cannot be opened: {error} ({NEEDS_WRITING}, and room on the disk)"
-                ) from error
-            except sqlite3.DatabaseError as error:
-                raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
-            self._metadata, self.waiting = MetadataTable(self._db), WaitingVectors(self._db)
-            self.triples = TripleRecords(self._db)
-            self.origins = Origins(self._db, self._metadata, self.changes)
-            self.places = Places(self._db, self.changes)
-            found = self.meta("format") or "0"
-            if found not in (str(_BEFORE), str(FORMAT)):
-                newer = found.isdecimal() and int(found) > FORMAT
-                raise KnowledgeBaseError(
-                    f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
-                    + ("update langgraph-rag" if newer else "remove it and index the documents again")
-                )
-            self.words = WordIndex(self._db, self.changes, indexes or path.parent / INDEXES, self.meta(_HISTORY) or "")
-            self._ranking = Bm25(self.words)
-            self._visibility = Visibility(self._db, self.changes)
-            opened.pop_all()
+    def __init__(self, db: SqlDatabase, waiting: Waiting, indexes: Path) -> None:
+        self._db, self.waiting = db, waiting
+        self._metadata = MetadataTable(db)
+        self.triples = TripleRecords(db)
+        self.origins = Origins(db, self._metadata, self.changes)
+        self.places = Places(db, self.changes)
+        self._visibility = Visibility(db, self.changes)
+        self.words = WordIndex(db, self.changes, indexes, self.meta(HISTORY) or "")
+        self._ranking = Bm25(self.words)
+
+    @property
+    def database(self) -> SqlDatabase:
+        """The tables, for other modules here."""
+        return self._db
 
     @property
     def changes(self) -> ChangeLog:
@@ -182,11 +163,7 @@ class RecordStore:
         return self._db.change()
 
     def written_by(self, writable: Callable[[], bool]) -> None:
-        """Bring the file to the present format, and write indexes, whenever this process may."""
-        if writable() and self.meta("format") == str(_BEFORE):
-            history = uuid4().hex
-            self._db.executescript(f"BEGIN IMMEDIATE;{_UPGRADE.format(history=history)}COMMIT;")
-            self.words.history = history
+        """Write indexes, whenever this process may."""
         self.words.written_by(writable)
 
     def close(self) -> None:
@@ -202,7 +179,8 @@ class RecordStore:
     def set_meta(self, name: str, value: str) -> None:
         """Set a property of the whole knowledge base."""
         with self._db.change():
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+            query = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            self._db.execute(query, (name, value))
 
     # --- passages ----------------------------------------------------------------------------------------------------
     def hashes(self, ids: Iterable[str] | None = None) -> dict[str, str]:
@@ -226,8 +204,9 @@ class RecordStore:
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
-            self._metadata.put(records)
             ids = ids_of(records)
+            self._db.executemany(_FIRST_ORIGIN, [(id_,) for id_ in ids])
+            self._metadata.put(records)
             self.waiting.put(ids, vectors)
             self.changes.add(ids)
 
@@ -261,14 +240,14 @@ class RecordStore:
 
         They are as from one of their sources, by default the first one.
         """
-        its_own = "passage = passages.number AND {0}.source = coalesce(?1, passages.source, '')"
+        its_own = "passage = passages.number AND {0}.source = coalesce(?, passages.source, '')"
         rows = self._db.by_ids(
-            "id, title, text, coalesce(?1, passages.source), hash, json(sentences), json(phrases), json(fields), "
+            "id, title, text, coalesce(?, passages.source), hash, json(sentences), json(phrases), json(fields), "
             "document, position, json(headings)",
             f"passages LEFT JOIN metadata ON metadata.{its_own.format('metadata')} "
             f"LEFT JOIN standing ON standing.{its_own.format('standing')} WHERE id IN",
             ids,
-            source,
+            *(source, source, source),
         )
         found = {row[0]: _record(row) for row in rows}
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
@@ -342,8 +321,8 @@ class RecordStore:
         fruitful = self._number("count(DISTINCT passage)", "triples WHERE extractor = ?", extractor)
         return Counts(
             passages=passages,
-            sentences=self._number("coalesce(sum(json_array_length(sentences)), 0)", "passages"),
-            phrases=self._number("count(DISTINCT value)", "passages, json_each(phrases)"),
+            sentences=self._number(f"coalesce(sum({self._db.length('sentences')}), 0)", "passages"),
+            phrases=self._number("count(DISTINCT value)", f"passages, {self._db.items('phrases')}"),
             triples=self._number("count(*)", "triples WHERE extractor = ?", extractor),
             passages_without_triples=read - fruitful,
             passages_to_extract=passages - read,
@@ -352,6 +331,61 @@ class RecordStore:
 
     def _number(self, number: str, of: str, *values: str) -> int:
         return int(self._db.rows("number", f"(SELECT {number} AS number FROM {of})", *values)[0][0])
+
+
+class RecordStore(Records):
+    """Records in a SQLite file.
+
+    Args:
+        path: the file.
+        indexes: the folder of what is derived from the records; by default beside the file.
+    """
+
+    _db: Database
+
+    def __init__(self, path: Path, indexes: Path | None = None) -> None:
+        with ExitStack() as opened:  # closed again after an error
+            try:
+                db = Database(path)
+                opened.callback(db.close)
+                tables = db.tables()
+                if tables and "meta" not in tables:
+                    raise sqlite3.DatabaseError("it is another program's")
+                if not tables:
+                    made = f"INSERT OR IGNORE INTO meta VALUES ('format', '{FORMAT}'), ('{HISTORY}', '{uuid4().hex}');"
+                    parts = (
+                        ORIGINS_TABLE,
+                        TRIPLE_TABLES,
+                        METADATA_TABLE,
+                        CHANGES_TABLE,
+                    )
+                    schema = "".join([_SCHEMA, *parts, WAITING_TABLE])
+                    db.executescript(f"BEGIN IMMEDIATE;{schema}{made}COMMIT;")  # another process may do the same
+                if not {"standing", "namings"}.issubset(tables):  # also of a knowledge base that was made before them
+                    db.executescript(f"BEGIN IMMEDIATE;{STANDING_TABLE}{NAME_TABLES}COMMIT;")
+            except sqlite3.OperationalError as error:
+                raise KnowledgeBaseError(
+                    f"{path} cannot be opened: {error} ({NEEDS_WRITING}, and room on the disk)"
+                ) from error
+            except sqlite3.DatabaseError as error:
+                raise KnowledgeBaseError(f"{path} is not a knowledge base of this package: {error}") from error
+            super().__init__(db, WaitingVectors(db), indexes or path.parent / INDEXES)
+            found = self.meta("format") or "0"
+            if found not in (str(_BEFORE), str(FORMAT)):
+                newer = found.isdecimal() and int(found) > FORMAT
+                raise KnowledgeBaseError(
+                    f"{path.parent} has format {found}, this version of langgraph-rag reads format {FORMAT}: "
+                    + ("update langgraph-rag" if newer else "remove it and index the documents again")
+                )
+            opened.pop_all()
+
+    def written_by(self, writable: Callable[[], bool]) -> None:
+        """Bring the file to the present format, and write indexes, whenever this process may."""
+        if writable() and self.meta("format") == str(_BEFORE):
+            history = uuid4().hex
+            self._db.executescript(f"BEGIN IMMEDIATE;{_UPGRADE.format(history=history)}COMMIT;")
+            self.words.history = history
+        super().written_by(writable)
 
 
 def _record(row: tuple[Any, ...]) -> Record:
@@ -391,7 +425,7 @@ class _Remembered(Generic[T]):
 class RecordMemory:
     """Returns copies of the current passages and triples of the records; for one thread at a time."""
 
-    def __init__(self, records: RecordStore) -> None:
+    def __init__(self, records: Records) -> None:
         self._records = records
         self._passages = _Remembered(lambda ids: {record["id"]: record for record in records.passages(ids)})
         self._facts: dict[str, _Remembered[list[Fact]]] = {}  # by extractor

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from langgraph_rag.normal_forms import normalise, triple_text
 from langgraph_rag.records import Fact, Naming, Record, Statement
 from langgraph_rag.tools.stores.change_log import ChangeLog
-from langgraph_rag.tools.stores.database import Database, as_json
+from langgraph_rag.tools.stores.database import as_json
+from langgraph_rag.tools.stores.protocols import SqlDatabase
 from langgraph_rag.tools.stores.vectors import Matrix
 
 NAME_TABLES = """
@@ -23,6 +24,12 @@ CREATE TABLE IF NOT EXISTS written_ends (
 """
 
 
+_GIVE = (
+    "INSERT INTO given_names VALUES (?, ?, ?) "
+    "ON CONFLICT (form) DO UPDATE SET name = excluded.name, entity = excluded.entity"
+)
+
+
 class GivenNames:
     """The table of names.
 
@@ -30,7 +37,7 @@ class GivenNames:
         db: the database.
     """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: SqlDatabase) -> None:
         self._db = db
 
     def all(self) -> dict[str, str]:
@@ -50,7 +57,7 @@ class GivenNames:
         """
         with self._db.change():
             rows = [(normalise(name), name, entity) for name, entity in names.items()]
-            self._db.executemany("INSERT OR REPLACE INTO given_names VALUES (?, ?, ?)", rows)
+            self._db.executemany(_GIVE, rows)
             self.entities()
 
     def remove(self, names: Iterable[str]) -> None:
@@ -90,6 +97,7 @@ CREATE TABLE IF NOT EXISTS triple_vectors (id TEXT PRIMARY KEY, vector BLOB NOT 
 """
 _STATED = "triples JOIN passages ON number = passage WHERE extractor = ? AND id IN"
 _PAGE = 10_000  # triples
+_PUT = "INSERT INTO triple_vectors VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET vector = excluded.vector"
 
 
 _Rewritten = tuple[tuple[int, str, int], list[str], tuple[str, str]]
@@ -108,7 +116,7 @@ class TripleRecords:
         db: the database, which also has the passages.
     """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: SqlDatabase) -> None:
         self._db, self.names = db, GivenNames(db)
 
     def changes(self, extractor: str) -> ChangeLog:
@@ -154,14 +162,14 @@ class TripleRecords:
             before = self.vector_ids_of(ids)
             self._db.executemany("DELETE FROM triples WHERE passage = ? AND extractor = ?", read)
             self._db.executemany("DELETE FROM namings WHERE passage = ? AND extractor = ?", read)
-            self._db.executemany("INSERT OR REPLACE INTO extractions VALUES (?, ?)", read)
+            self._db.executemany("INSERT INTO extractions VALUES (?, ?) ON CONFLICT DO NOTHING", read)
             self._db.executemany(
-                "INSERT OR IGNORE INTO namings VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO namings (passage, extractor, name, entity, kind) VALUES (?, ?, ?, ?, ?)",
                 [
                     (number, extractor, *naming)
                     for (number, _), given in zip(read_from, names, strict=True)
                     if number is not None
-                    for naming in given
+                    for naming in dict.fromkeys(map(tuple, given))
                 ],
             )
             self._db.executemany("DELETE FROM written_ends WHERE passage = ? AND extractor = ?", read)
@@ -247,8 +255,8 @@ class TripleRecords:
     def facts(self, extractor: str, ids: Sequence[str]) -> dict[str, list[Fact]]:
         """Return the triples of each of the given passages, known or not."""
         facts: dict[str, list[Fact]] = {id_: [] for id_ in ids}
-        columns = "id, json_array(head, relation, tail), json(triples.sentences)"
-        for id_, triple, sentences in self._db.by_ids(columns, _STATED, ids, extractor):
+        columns = "id, head, relation, tail, json(triples.sentences)"
+        for id_, *triple, sentences in self._db.by_ids(columns, _STATED, ids, extractor, order="passage, position"):
             facts[id_].append(Fact(triple=triple, sentences=sentences))
         return facts
 
@@ -256,7 +264,7 @@ class TripleRecords:
         """Return the triples of passages (all, in the order of storing, or some) with the ids of the passages."""
         if ids is None:
             return self._all_statements(extractor)
-        return self._db.by_ids("id, head, relation, tail", _STATED, ids, extractor)
+        return self._db.by_ids("id, head, relation, tail", _STATED, ids, extractor, order="passage, position")
 
     def namings(self, extractor: str, ids: Sequence[str] | None = None) -> Iterable[tuple[str, str, str, str]]:
         """Return the names that passages (all, or some) give: id of the passage, name, entity, kind."""
@@ -283,8 +291,9 @@ class TripleRecords:
 
     def stated_in(self, passages: Iterable[int], extractor: str) -> list[str]:
         """Return the ids of the vectors of the triples of passages, by their numbers."""
-        of = "triples WHERE extractor = ? AND passage IN (SELECT value FROM json_each(?))"
-        return [row[0] for row in self._db.rows("vector", of, extractor, as_json(list(passages)))]
+        among, numbers = self._db.among(list(passages))
+        of = f"triples WHERE extractor = ? AND passage {among}"
+        return [row[0] for row in self._db.rows("vector", of, extractor, numbers)]
 
     def texts(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts to embed of triples that passages state, by the ids of their vectors."""
@@ -316,8 +325,8 @@ class TripleRecords:
         """Store vectors of triples (shape: ids x dimensions), except of triples that no passage states."""
         with self._db.change():
             stated = {row[0] for row in self._db.by_ids("vector", "triples WHERE vector IN", ids)}
-            rows = [(id_, vector.tobytes()) for id_, vector in zip(ids, vectors, strict=True) if id_ in stated]
-            self._db.executemany("INSERT OR REPLACE INTO triple_vectors VALUES (?, ?)", rows)
+            found = ((id_, vector) for id_, vector in zip(ids, vectors, strict=True) if id_ in stated)
+            self._db.executemany(_PUT, [(id_, self._db.stored_vector(vector)) for id_, vector in found])
 
     def delete_unused_vectors(self, ids: Sequence[str]) -> list[str]:
         """Remove those of the vectors that belong to no triple now; return their ids."""

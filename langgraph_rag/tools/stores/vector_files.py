@@ -267,7 +267,10 @@ class _Seen:
         return self._files._seen
 
 
-_PLACE, _OWNER = "vectors", "vectors_owner"  # the properties with the place of the vectors, and their owner on a server
+VECTORS_PLACE, VECTORS_OWNER = (
+    "vectors",
+    "vectors_owner",
+)  # the properties with the place of the vectors, and their owner on a server
 
 
 def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writable: bool) -> VectorIndex:
@@ -278,12 +281,12 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
     Raises:
         KnowledgeBaseError: when that place cannot be used, or is another one and this process may not change it.
     """
-    last = records.meta(_PLACE) or FOLDER
+    last = records.meta(VECTORS_PLACE) or FOLDER
     place = asked or last
     moves = place != last
     if moves and not writable:
         raise KnowledgeBaseError(f"the vectors of {folder} stay in {last}: it is open elsewhere, or read-only here")
-    owner = uuid4().hex if moves else str(records.meta(_OWNER))  # new, so that copies of the folder separate
+    owner = uuid4().hex if moves else str(records.meta(VECTORS_OWNER))  # new, so that copies of the folder separate
     vectors = (
         VectorFiles(in_folder(folder / VECTORS), records.vector_changes)
         if place == FOLDER
@@ -291,6 +294,6 @@ def open_vectors(folder: Path, records: RecordStore, asked: str | None, *, writa
     )
     if moves:
         vectors.delete(vectors.ids(), vectors.triple_ids())  # from an earlier use of the folder
-        records.set_meta(_OWNER, owner)
-        records.set_meta(_PLACE, place)
+        records.set_meta(VECTORS_OWNER, owner)
+        records.set_meta(VECTORS_PLACE, place)
     return vectors

@@ -58,6 +58,8 @@ class VectorIndex:
         place: the place of the vectors.
     """
 
+    in_records = False
+
     def __init__(self, place: Place) -> None:
         if _first_process() != os.getpid():
             raise KnowledgeBaseError(f"{place.name} {FORKED}")
@@ -65,6 +67,14 @@ class VectorIndex:
         with place.usable():
             self._opened = self._open()
             self._largest_write = min(_LARGEST_WRITE, self._opened.client.get_max_batch_size())
+
+    @property
+    def name(self) -> str:
+        """The folder, or the address of the server."""
+        return self.place.name
+
+    def settle(self) -> None:
+        """Do nothing: Chroma indexes vectors as it stores them."""
 
     def close(self) -> None:
         """Release the files or connections."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from langgraph_rag.filters import Filter, Where, kind_of, read_filter
 from langgraph_rag.tools.stores.change_log import ChangeLog, Incremental
-from langgraph_rag.tools.stores.database import Database
+from langgraph_rag.tools.stores.protocols import SqlDatabase
 
 _PAGE = 10_000  # passages read at once
 _REMEMBERED = 16  # filters
@@ -109,7 +109,7 @@ class Visibility:
         changes: the log of changed passages.
     """
 
-    def __init__(self, db: Database, changes: ChangeLog) -> None:
+    def __init__(self, db: SqlDatabase, changes: ChangeLog) -> None:
         self._db, self._changes = db, changes
         self._known: OrderedDict[Filter, Incremental[_Rows, Visible]] = OrderedDict()
         self._lock = Lock()
@@ -151,7 +151,7 @@ class Visibility:
 
     def _fields(self) -> list[str]:
         """Return the names of all fields of metadata, and title and source where passages have them."""
-        named = self._db.rows("key", "(SELECT DISTINCT key FROM metadata, json_each(fields))")
+        named = self._db.rows("key", f"(SELECT DISTINCT key FROM metadata, {self._db.keys('fields')})")
         titled = self._db.rows("'title'", "(SELECT 1 FROM passages WHERE title <> '' LIMIT 1)")
         origin = self._db.rows("'source'", "(SELECT 1 FROM origins WHERE source <> '' LIMIT 1)")
         return [name for (name,) in [*named, *titled, *origin]]

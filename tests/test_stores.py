@@ -1,0 +1,121 @@
+"""Every store passes the suite that the package has for those of others."""
+
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import pytest
+from langchain_core.vectorstores import InMemoryVectorStore
+
+from langgraph_rag.testing import KnowledgeBaseTests, RecordStoreTests, VectorCollectionTests, WordEmbeddings
+from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.stores.chroma import in_folder
+from langgraph_rag.tools.stores.collections import Collections, GivenVectors, LangChainCollection
+from langgraph_rag.tools.stores.postgres import PostgresRecords, PostgresVectors
+from langgraph_rag.tools.stores.postgres_database import PostgresDatabase
+from langgraph_rag.tools.stores.protocols import PassageStore, VectorCollection
+from langgraph_rag.tools.stores.records import RecordStore
+from langgraph_rag.tools.stores.triples import TripleRecords
+from langgraph_rag.tools.stores.vector_files import VectorFiles
+
+
+class _Passages:
+    """The vectors of passages in a vector store, as a collection."""
+
+    def __init__(self, store: Any, *held: Any) -> None:
+        self.add, self.nearest, self.fetch, self.ids = store.put, store.search, store.passages, store.ids
+        self.delete, self._held = store.delete, (store, *held)
+
+    def close(self) -> None:
+        for one in self._held:
+            one.close()
+
+
+class _Triples(_Passages):
+    def __init__(self, store: Any, *held: Any) -> None:
+        super().__init__(store, *held)
+        self.add, self.nearest, self.ids = store.put_triples, store.search_triples, store.triple_ids
+        self.fetch = TripleRecords(held[0]).vectors
+        self.delete = lambda ids: store.delete([], ids)
+
+
+class TestFiles(VectorCollectionTests):
+    def open(self, folder: Path) -> VectorCollection:
+        records = RecordStore(folder / "records.sqlite")
+        return _Passages(VectorFiles(in_folder(folder / "chroma"), records.vector_changes), records)
+
+
+class TestFileRecords(RecordStoreTests):
+    def open(self, folder: Path) -> PassageStore:
+        return RecordStore(folder / "records.sqlite")
+
+
+def qdrant(folder: Path, name: str) -> LangChainCollection:
+    from langchain_qdrant import QdrantVectorStore
+    from qdrant_client import QdrantClient
+    from qdrant_client.models import Distance, VectorParams
+
+    client = QdrantClient(path=str(folder / name))
+    if not client.collection_exists(name):
+        client.create_collection(name, vectors_config=VectorParams(size=SIZES[name], distance=Distance.COSINE))
+    store = QdrantVectorStore(client, name, embedding=GivenVectors(), validate_collection_config=False)
+
+    def listed() -> list[str]:
+        points, _ = client.scroll(name, limit=1_000_000, with_payload=False)
+        return [str(point.id) for point in points]
+
+    return LangChainCollection(store, listed, client.close, lambda id_: str(uuid5(NAMESPACE_URL, id_)))
+
+
+SIZES = {"vectors": 24, "passages": 64, "facts": 64}
+
+
+class TestQdrant(VectorCollectionTests):
+    def open(self, folder: Path) -> VectorCollection:
+        return qdrant(folder, "vectors")
+
+
+KEPT: dict[Path, InMemoryVectorStore] = {}
+
+
+class TestLangChainInMemory(VectorCollectionTests):
+    def open(self, folder: Path) -> VectorCollection:
+        store = KEPT.setdefault(folder, InMemoryVectorStore(GivenVectors()))
+        return LangChainCollection(store, lambda: list(store.store))
+
+
+class TestPostgresPassages(VectorCollectionTests):
+    @pytest.fixture(autouse=True)
+    def _server(self, database: str) -> None:
+        self.database = database
+
+    def open(self, folder: Path) -> VectorCollection:
+        db = PostgresDatabase(self.database, f"kb_{folder.parent.name[-12:]}_{folder.name[-40:]}")
+        return _Triples(PostgresVectors(db), db)
+
+
+class TestPostgresRecords(RecordStoreTests):
+    @pytest.fixture(autouse=True)
+    def _server(self, database: str) -> None:
+        self.database = database
+
+    def open(self, folder: Path) -> PassageStore:
+        db = PostgresDatabase(self.database, f"kb_{folder.parent.name[-12:]}_{folder.name[-40:]}")
+        return PostgresRecords(db, lambda _: folder)
+
+
+class TestKnowledgeBaseWithQdrant(KnowledgeBaseTests):
+    def open(self, folder: Path) -> KnowledgeBase:
+        vectors = Collections(qdrant(folder / "qdrant", "passages"), qdrant(folder / "qdrant", "facts"), "Qdrant")
+        return KnowledgeBase.open(folder / "kb", WordEmbeddings(), pipeline="rules", vectors=vectors)
+
+
+class TestKnowledgeBaseInPostgres(KnowledgeBaseTests):
+    @pytest.fixture(autouse=True)
+    def _server(self, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.database = database
+        monkeypatch.setenv("LANGGRAPH_RAG_CACHE", str(tmp_path / "cache"))
+
+    def open(self, folder: Path) -> KnowledgeBase:
+        name = f"{folder.parent.name[-30:]}_{folder.name}"
+        return KnowledgeBase.open(self.database, WordEmbeddings(), pipeline="rules", name=name)
