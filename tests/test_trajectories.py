@@ -274,7 +274,7 @@ async def test_a_pair_is_where_a_right_and_a_wrong_run_part(kb: KnowledgeBase, t
     assert pair["messages"] == runs[0]["calls"][0]["messages"]
     assert json.loads(pair["chosen"])["facts"] == facts
     assert json.loads(pair["rejected"])["facts"] == []
-    assert [(one["id"], one["reason"]) for one in rejected] == [("2", "no right and no wrong run")]
+    assert [(one["id"], one["reason"]) for one in rejected] == [("2", "there is not a right and a wrong run")]
 
 
 async def test_the_gate_of_adaptive_is_exported(sample_kb: KnowledgeBase, tmp_path: Path) -> None:

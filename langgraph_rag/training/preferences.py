@@ -46,7 +46,7 @@ def preference_pairs(runs: Iterable[Outcome]) -> tuple[list[Pair], list[Rejected
         found = [pair for one in right for other in wrong if (pair := _parting(one, other))]
         pairs |= {json.dumps([pair["messages"], pair["chosen"], pair["rejected"]]): pair for pair in found}
         if not found:
-            parted = "the runs were never shown the same" if right and wrong else "no right and no wrong run"
+            parted = "the runs were never shown the same" if right and wrong else "there is not a right and a wrong run"
             rejected.append(RejectedRow(id=id_, prompt="", reason=parted))
     return list(pairs.values()), rejected
 
