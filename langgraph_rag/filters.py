@@ -77,6 +77,20 @@ def joined(*filters: Where | None) -> Where | None:
     return {"$and": given} if len(given) > 1 else next(iter(given), None)
 
 
+def sources_in(given: Any) -> list[str]:
+    """Return the sources that a filter compares with."""
+    if isinstance(given, Mapping):
+        return [text for name, inner in given.items() for text in (_texts if name == "source" else sources_in)(inner)]
+    return [text for one in given for text in sources_in(one)] if isinstance(given, list | tuple) else []
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str | PurePath):
+        return [str(value)]
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, Collection) else ()
+    return [text for one in inner for text in _texts(one)]
+
+
 def filter_in(text: str) -> dict[str, Any]:
     """Return a filter that was written as JSON.
 

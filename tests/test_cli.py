@@ -146,13 +146,13 @@ def test_a_folder_of_programs_is_read_where_it_is_named_itself(tmp_path: Path) -
 def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others: dict[str, str | bytes] = {"a/b.csv": "x", "c.CSV": "x", "Makefile": "x", "d.jpg": b"\xff", ".e/f.jpg": "x"}
+    others: dict[str, str | bytes] = {"a/b.eml": "x", "c.EML": "x", "Makefile": "x", "d.jpg": b"\xff", ".e/f.jpg": "x"}
     monkeypatch.chdir(write(tmp_path, {"heron.txt": "Herons wait for fish.", **others}))
 
     run("index", ".", "--kb", "kb")
 
     said = run("index", tmp_path, "--kb", "kb").stderr
-    assert "Left out: 4 files of other kinds (.csv, no ending, .jpg); name a file to have it read: .csv" in said
+    assert "Left out: 4 files of other kinds (.eml, no ending, .jpg); name a file to have it read: .json" in said
     assert "Left out" not in run("index", "heron.txt", "--kb", "kb").stderr
 
 
@@ -1489,7 +1489,7 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         "docs",
         [
             "docs: expected files with text ending in",
-            "found none; name a file to have it read: .csv, .json, .tsv row by row, others as plain text; read mails",
+            "found none; name a file to have it read: .json row by row, others as plain text; read mails",
         ],
     ),
     "one id with two texts": (

@@ -1,18 +1,14 @@
 """`langgraph-rag delete`: removes passages from a knowledge base."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from langgraph_rag.cli.options import EmbeddingsName, KbFolder, embedder
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.naming import counted
+from langgraph_rag.naming import counted, meant_sources
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-
-_MEANT = 3  # sources, at most, that a message suggests
 
 
 def delete(
@@ -34,18 +30,10 @@ def delete(
 def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]) -> None:
     """Warn of unknown sources and ids; raise an error if all are unknown."""
     known, there = base.sources(), {record["id"] for record in base.passages(ids)}
-    unknown = [f"source {source!r}{_meant(source, known)}" for source in sources if source not in known]
+    unknown = [f"source {source!r}{meant_sources(source, known)}" for source in sources if source not in known]
     unknown += [f"id {id_!r}" for id_ in ids if id_ not in there]
     if len(unknown) == len(sources) + len(ids):
         listing = "; `info --sources` lists the sources" if sources else ""
         raise KnowledgeBaseError(f"{base.path} has no passage of {', '.join(unknown)}: nothing was deleted{listing}")
     for what in unknown:
         typer.echo(f"warning: there is no passage of {what}.", err=True)
-
-
-def _meant(source: str, known: Sequence[str]) -> str:
-    """Return a suggestion of sources with the same name, inside the given folder, or with similar spelling."""
-    inside = [one for one in known if source and Path(one).is_relative_to(source)]
-    namesakes = [one for one in known if Path(one).name == Path(source).name]
-    near = list(dict.fromkeys([*namesakes, *inside, *get_close_matches(source, known)]))[:_MEANT]
-    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""

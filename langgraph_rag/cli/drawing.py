@@ -8,7 +8,7 @@ import typer
 from langgraph_rag.cli.options import EmbeddingsName, Filter, KbFolder, embedder, path_option
 from langgraph_rag.errors import PictureError
 from langgraph_rag.graph_pictures import draw_facts
-from langgraph_rag.naming import counted
+from langgraph_rag.naming import counted, meant_names
 from langgraph_rag.records import Triple
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
@@ -26,7 +26,8 @@ def draw_graph(
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         facts = base.facts_about(entity, hops=hops, most=most, filter=filter)
         if not facts:
-            raise PictureError(f"{base.path} has no fact about {entity!r}")
+            names = (str(about["name"]) for _, about in base.graph.networkx.nodes(data=True))
+            raise PictureError(f"{base.path} has no fact about {entity!r}{meant_names(entity, names)}")
         draw_facts(facts, out, entity=entity, sentences=_sentences(base, facts))
     typer.echo(f"{counted(len(facts), 'fact')} drawn: {out}")
 

@@ -55,7 +55,7 @@ def index(
         list[Path],
         typer.Argument(
             parser=named_path,
-            help=f"Files ({', '.join(READABLE)}; others as plain text) or folders, without their JSON and tables.",
+            help=f"Files ({', '.join(READABLE)}; others as plain text) or folders, without their JSON.",
         ),
     ],
     kb: KbFolder,

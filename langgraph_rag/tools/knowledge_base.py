@@ -1,5 +1,6 @@
 """The knowledge base: one object for one folder. Vectors and graphs are derived from the stored records."""
 
+import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,8 +17,8 @@ from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import DEFAULT_SEARCH, Search, context
 from langgraph_rag.errors import EmptyKnowledgeBaseError, FilterError, KnowledgeBaseError
-from langgraph_rag.filters import Where, joined
-from langgraph_rag.naming import expect_name
+from langgraph_rag.filters import Where, joined, sources_in
+from langgraph_rag.naming import expect_name, meant_sources
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, ids_of, passage_of, titled_text
 from langgraph_rag.tools.facts.extraction import TripleExtractor, expect_extractor, extractor_with, last_extractor
 from langgraph_rag.tools.index.derived_graphs import DerivedGraphs
@@ -694,7 +695,10 @@ class KnowledgeBase:
         await self._acheck_not_empty()
         visible = await self._visible()
         if visible is not None and not visible.ids:
-            raise FilterError(f"the filter lets no passage through: {self._where(None)!r:.200}")
+            given, known = self._where(None), await asyncio.to_thread(self.sources)
+            unknown = [one for one in sources_in(given) if one not in known]
+            whole = "".join(f"; no passage is from {one!r}{meant_sources(one, known)}" for one in unknown[:1])
+            raise FilterError(f"the filter lets no passage through: {given!r:.200}{whole}")
 
     async def arank(
         self, query: str, k: int = 10, *, by: Search = DEFAULT_SEARCH, filter: Where | None = None

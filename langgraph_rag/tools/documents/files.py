@@ -35,7 +35,7 @@ from langgraph_rag.tools.documents.folders import (
     readable_files,
 )
 from langgraph_rag.tools.documents.markdown import read_markdown, section_title
-from langgraph_rag.tools.documents.not_text import leads_on, without_what_is_no_text
+from langgraph_rag.tools.documents.not_text import leads_on, told_once, without_what_is_no_text
 from langgraph_rag.tools.documents.office import read_slides, read_workbook
 from langgraph_rag.tools.documents.pdf import read_pdf
 from langgraph_rag.tools.documents.question_sets import SETS
@@ -62,7 +62,7 @@ def read_documents(sources: str | Path | Iterable[str | Path], *, format: str = 
 
     Args:
         sources: one or several files (JSON, JSON lines, CSV, TSV, Markdown, HTML, Word, Excel, PowerPoint, PDF, plain
-            text), or folders with such files; in folders, JSON, CSV and TSV are left out.
+            text), or folders with such files; in folders, JSON is left out.
         format: the name of the published question set that JSON and tables are of, such as `musique`, whose paragraphs
             are documents; or the markup of texts whose names do not tell it, such as .txt: `markdown`, `rst`, `html`,
             or `text` for none. By default, both are told by their form.
@@ -126,11 +126,20 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None, *
                 f"{source}: expected files with text ending in {', '.join(SOUGHT)}, found none; {NAMED}"
             )
         problems += unreadable
+        read: list[tuple[bool, Passage]] = []
         for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False, disable=hidden()):
             found, bad = _documents_of(file, names or {}, format, known)
-            documents += found
+            read += [(file.suffix.lower() in HTML, document) for document in found]
             problems += [first_problems(bad)] if bad else []
+        documents += _once(read)
     return Read(documents, problems, {id_: place for id_, (_, place) in known.items()})
+
+
+def _once(read: list[tuple[bool, Passage]]) -> list[Passage]:
+    """Return documents; those of pages (True) without what most pages repeat."""
+    texts = iter(told_once([(document["source"], document["text"]) for of_page, document in read if of_page]))
+    told: list[Passage] = [{**document, "text": next(texts)} if of_page else document for of_page, document in read]
+    return [document for document in told if document["text"].strip()]
 
 
 def _documents_of(file: Path, names: FieldNames, format: str, known: DocumentsById) -> tuple[list[Passage], list[str]]:
@@ -187,16 +196,19 @@ def _pages(file: Path) -> list[dict[str, object]]:
     except ValueError as error:
         raise DocumentError(f"{file}: {error}") from error
     title = pdf.title or opening_of(next(filter(None, pdf.pages), "")) or _name_of(file)
+    parts = [part for part in pdf.parts if part.text]
+    texts = told_once([(part.page, part.text) for part in parts])
     pages: list[dict[str, object]] = [
         {
             "title": section_title(title, part.headings)[:LONGEST_NAME],
-            "text": part.text,
+            "text": text,
             "headings": [title, *part.headings],
             **_placed(file, number),
             "metadata": {"page": part.page},
             PLACE: f"{file}, page {part.page}",
         }
-        for number, part in enumerate(part for part in pdf.parts if part.text)
+        for number, (part, text) in enumerate(zip(parts, texts, strict=True))
+        if text.strip()
     ]
     if not pages:
         raise DocumentError(

@@ -72,11 +72,11 @@ JSON, JSON_LINES, TABLES, MARKDOWN, RST, HTML, WORD, EXCEL, POWERPOINT, PDF = (
     {".pptx", ".pptm"},
     {".pdf"},
 )
-SOUGHT = sorted(JSON_LINES | MARKDOWN | RST | HTML | WORD | EXCEL | POWERPOINT | PDF | {".txt"})
-"""The kinds that are read in folders, where most JSON files are settings and most tables are data."""
-READABLE = sorted(JSON.union(TABLES, SOUGHT))
+SOUGHT = sorted(JSON_LINES | TABLES | MARKDOWN | RST | HTML | WORD | EXCEL | POWERPOINT | PDF | {".txt"})
+"""The kinds that are read in folders, where most JSON files are settings."""
+READABLE = sorted(JSON.union(SOUGHT))
 OTHERS = "read mails and the like with a LangChain document loader and give them to KnowledgeBase.add"
-NAMED = f"name a file to have it read: {', '.join(sorted(JSON | TABLES))} row by row, others as plain text; {OTHERS}"
+NAMED = f"name a file to have it read: {', '.join(sorted(JSON))} row by row, others as plain text; {OTHERS}"
 OLDER = {".doc": ".docx", ".odt": ".docx", ".rtf": ".docx", ".xls": ".xlsx", ".xlsb": ".xlsx", ".ods": ".xlsx"} | {
     ".ppt": ".pptx", ".odp": ".pptx",
 }  # fmt: skip

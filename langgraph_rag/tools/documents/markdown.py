@@ -49,6 +49,21 @@ _UNDERLINED = 2  # lines of a heading: one of text and one rule
 _LONGEST_HEADING = 200  # characters of a heading that is only marked by a rule below it
 _STATING = 4  # minimum words of a heading that is a statement
 _LONGEST_LABEL = 60  # characters of a list item that is a label for the items below it
+_BOXES = 20  # boxes within boxes
+_BOX = re.compile(  # of MkDocs with its tabs, of Pandoc and Docusaurus, of GitHub and Obsidian, of MyST
+    r"""(?P<indent>[ ]*)(?:
+        (?P<below>!!!|\?\?\?\+?)[ \t]+[a-z][\w -]*(?:"(?P<title>.*)")? | (?P<tab>===[!+]?)[ \t]+"(?P<of_tab>.*)"
+        | (?P<colons>:{3,})[ \t]*(?:\{?[.]?(?!code)[a-zA-Z][\w-]*\}?)
+          (?:\[(?P<in_brackets>.*)\]|[ \t]+(?P<after>[^:{]*))?
+        | >[ \t]*\[!\w+\][-+]?[ \t]*(?P<of_quote>.*)
+        | (?P<fence>`{3,}|~{3,})
+          \{(?:note|tip|hint|important|attention|caution|warning|danger|error|seealso|admonition)\}
+          [ \t]*(?P<of_fence>.*)
+    )[ \t]*""",
+    re.VERBOSE,
+)
+_ANY_BOX = re.compile(r"^ *(?:!!!|\?\?\?|===[!+]?[ \t]+\"|:::|>[ \t]*\[!|[`~]{3,}\{)", re.MULTILINE)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
@@ -100,6 +115,7 @@ def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]
     body = markdown[end:] if markdown[end:].strip() else markdown
     title = fields.pop("title", None)
     named = "" if title is None else " ".join(str(title).split())
+    body = "\n".join(_unboxed(body.split("\n"), _BOXES)) if _ANY_BOX.search(body) else body
     try:
         return *_read(body, named), fields
     except RecursionError:
@@ -112,6 +128,53 @@ def _read(markdown: str, named: str) -> tuple[str, list[Section]]:
     if not any(part.text for part in parts):
         return title, [Section((), "\n".join(map(_text, blocks)) or markdown)]
     return title, [Section(headings, text) for headings, text in _sections(parts, title) if text]
+
+
+def _unboxed(lines: Sequence[str], levels: int) -> Iterator[str]:
+    """Yield lines in which notes, warnings and tabs are prose after their titles, as generators of pages set them."""
+    place, code = 0, ""
+    ends = {mark: number for number, line in enumerate(lines) if (mark := line.strip()).strip(":`~") == ""}
+    while place < len(lines):
+        line = lines[place]
+        box = None if code or not levels else _BOX.fullmatch(line)
+        if box and (mark := box["colons"] or box["fence"]) and ends.get(mark, -1) < place:
+            box = None
+        inside, after = _in_box(lines, place, box) if box else ([], place)
+        if box and any(inside):
+            named = (box[name] for name in ("title", "of_tab", "in_brackets", "after", "of_quote", "of_fence"))
+            title = next((name.strip() for name in named if name), "")
+            told = list(_unboxed(inside, levels - 1))
+            first = next(number for number, one in enumerate(told) if one)
+            if title and told[first][0].isalnum():
+                told[first] = f"{title}: {told[first]}"
+            elif title:
+                told.insert(first, f"{title}:\n")
+            yield from (f"{box['indent']}{one}" for one in ["", *told, ""])
+            place = after
+            continue
+        if fence := _FENCE.match(line):
+            closes = code and fence[1].startswith(code) and not line.strip(" `~")
+            code = "" if closes else code or fence[1]
+        yield line
+        place += 1
+
+
+def _in_box(lines: Sequence[str], place: int, box: re.Match[str]) -> tuple[list[str], int]:
+    """Return the lines in a box, without what sets them apart, and the place after it."""
+    margin = len(box["indent"]) + (4 if box["below"] or box["tab"] else 0)
+    end = place + 1
+    if box["below"] or box["tab"]:
+        while end < len(lines) and (not lines[end].strip() or not lines[end][:margin].strip()):
+            end += 1
+        return [line[margin:].rstrip() for line in lines[place + 1 : end]], end
+    if mark := box["colons"] or box["fence"]:
+        while end < len(lines) and lines[end].strip() != mark:
+            end += 1
+        inside = [line[margin:] if not line[:margin].strip() else line for line in lines[place + 1 : end]]
+        return inside, end + 1
+    while end < len(lines) and lines[end].lstrip().startswith(">"):
+        end += 1
+    return [re.sub(r"^ *> ?", "", line) for line in lines[place + 1 : end]], end
 
 
 def _by_turns(tokens: list[Token]) -> list[Token]:

@@ -5,6 +5,7 @@ It is careful: what could be a table, a price list or a list of results stays.
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -64,6 +65,8 @@ _STUB = re.compile(
 )
 _BLANK_LINES = re.compile(r"\n{3,}")
 _LONGEST_STUB = 400  # characters
+_ON_PAGES, _SHARE_OF_PAGES = 3, 0.5  # with a text that is printed on each page
+_SAYS = 3  # words of such a text
 _LONGEST_SIGN = 3  # before dots, in place of a name
 
 
@@ -104,6 +107,31 @@ def without_what_is_no_text(text: str) -> str:
         return text
     _log.debug("%d of %d lines left out, which are no text", len(lines) - len(kept), len(lines))
     return _BLANK_LINES.sub("\n\n", "\n".join(kept)).strip("\n")
+
+
+def told_once(texts: Sequence[tuple[object, str]]) -> list[str]:
+    """Return texts without what the pages of a site or a file repeat, such as a copyright note, but for the first time.
+
+    Args:
+        texts: each with the page that it is of; a page may have several.
+    """
+    on: Counter[str] = Counter()
+    for _, paragraphs in {(page, part) for page, text in texts for part in text.split("\n\n")}:
+        on[paragraphs] += 1
+    many = max(_ON_PAGES, _SHARE_OF_PAGES * len({page for page, _ in texts}))
+    repeated = {
+        part for part, pages in on.items()
+        if pages >= many and len(part.split()) >= _SAYS and not part.endswith(":") and "```" not in part
+    }  # fmt: skip
+    told: set[str] = set()
+    kept: list[str] = []
+    for _, text in texts if repeated else ():
+        parts = [part for part in text.split("\n\n") if part not in told]
+        told |= repeated.intersection(parts)
+        kept.append("\n\n".join(parts))
+    if repeated:
+        _log.debug("%d paragraphs that are on many pages left out but once, such as %r", len(repeated), min(repeated))
+    return kept or [text for _, text in texts]
 
 
 def leads_on(text: str) -> bool:

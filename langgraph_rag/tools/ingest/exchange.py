@@ -6,8 +6,9 @@ one file: of such rows, of passages with lists of triples, or HippoRAG's OpenIE 
 
 import hashlib
 import json
+import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -16,14 +17,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.errors import DocumentError, MissingExtraError
-from langgraph_rag.naming import counted, expect_name, wrong_field
+from langgraph_rag.naming import counted, expect_name, first_few, wrong_field
 from langgraph_rag.records import Fact, Record
 from langgraph_rag.tools.facts.extraction import ParseExtractor, Reading, RuleExtractor, TripleExtractor
 from langgraph_rag.tools.ingest.editing import Added
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 Form = Literal["jsonl", "parquet", "graphml"]
+_log = logging.getLogger(__name__)
 _AT_ONCE = 1_000  # passages
+_BEGINNING = 40  # characters of a passage that is not stored, in a message
+_NAMED = 5  # of such passages
 _TABLES = ("passages", "vectors", "facts")
 Row = dict[str, Any]
 Known = dict[str, list[Fact | Sequence[str]]]
@@ -228,7 +232,8 @@ def import_from(kb: KnowledgeBase, path: Path, *, name: str = "", progress: bool
     facts = [_checked(_Stated, *row) for row in _rows(files.get("facts"))]
     made_by = {fact.extractor for fact in facts} - {kb.extractor.version}
     if len(made_by) == 1:
-        kb.extractor = GivenFacts(made_by.pop(), _by_passage(facts), _free(kb.extractor))
+        known = _of_stored(_by_passage(facts), {*kb.ids(), *(str(passage["id"]) for passage in passages)})
+        kb.extractor = GivenFacts(made_by.pop(), known, _free(kb.extractor))
     return kb.add(passages, vectors={id_: np.array(one, np.float32) for id_, one in vectors.items()}, progress=progress)
 
 
@@ -255,7 +260,8 @@ def _given(kb: KnowledgeBase, file: Path) -> Known:
     given: Known = {}
     for place, row in rows:
         read = _checked(_Extracted, place, row)
-        id_ = read.passage_id or read.id or by_text.get(" ".join(read.passage.split()), "")
+        text = " ".join(read.passage.split())
+        id_ = read.passage_id or read.id or by_text.get(text, f"{text[:_BEGINNING]} ...")
         triples = [*read.triples, *read.extracted_triples]
         given.setdefault(id_, []).extend(triple for triple in triples if len(triple) == 3)
     return given
@@ -272,7 +278,7 @@ def _ids_by_text(kb: KnowledgeBase) -> dict[str, str]:
 
 
 def _extractor(kb: KnowledgeBase, facts: Known, name: str, file: Path) -> GivenFacts:
-    known = {id_: facts[id_] for id_ in kb.ids() if id_ in facts}
+    known = _of_stored(facts, set(kb.ids()))
     if not known:
         raise DocumentError(
             f"{file} has facts of {counted(len(facts), 'passage')}, but none of those that are stored: index these "
@@ -280,6 +286,19 @@ def _extractor(kb: KnowledgeBase, facts: Known, name: str, file: Path) -> GivenF
         )
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:8]
     return GivenFacts(f"{name}-{digest}", known, _free(kb.extractor))
+
+
+def _of_stored(facts: Known, ids: Collection[str]) -> Known:
+    """Return the facts of passages that are stored; a warning counts the others."""
+    unknown = [id_ for id_ in facts if id_ not in ids]
+    if unknown and len(unknown) < len(facts):
+        _log.warning(
+            "%s of %s that are not stored were left out: %s",
+            counted(sum(len(facts[id_]) for id_ in unknown), "fact"),
+            counted(len(unknown), "passage"),
+            first_few([repr(id_) for id_ in unknown], _NAMED),
+        )
+    return {id_: facts[id_] for id_ in facts if id_ in ids}
 
 
 def _free(extractor: TripleExtractor) -> TripleExtractor | None:
