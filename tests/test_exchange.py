@@ -117,6 +117,24 @@ def test_facts_from_elsewhere_are_checked_like_all_others(
 
 
 @pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"passage_id": "nobody", "triples": [STATED, INVENTED]}, "2 facts of 1 passage that are not stored"),
+        ({"id": "gone", "triples": [STATED]}, "1 fact of 1 passage that are not stored were left out: 'gone'"),
+        ({"passage": "Nowhere at all", "extracted_triples": [STATED]}, "left out: 'Nowhere at all ...'"),
+    ],
+)
+def test_facts_of_passages_that_are_not_stored_are_counted(
+    kb: KnowledgeBase, tmp_path: Path, row: dict[str, Any], told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path / "mine.jsonl", [{"passage_id": "salt-road", "triples": [STATED]}, row])
+
+    import_from(kb, tmp_path / "mine.jsonl", progress=False)
+
+    assert told in caplog.text
+
+
+@pytest.mark.parametrize(
     ("name", "content", "told"),
     [
         ("facts.jsonl", "{", "cannot be read"),

@@ -319,3 +319,14 @@ async def test_every_read_of_a_run_is_filtered(teams: KnowledgeBase, monkeypatch
 
 def ids(passages: Any) -> list[str]:
     return [passage["id"] for passage in passages]
+
+
+@pytest.mark.parametrize(
+    "where", [{"source": "notes.md"}, {"source": {"$in": ["notes.md"]}}, {"$or": [{"source": "docs/note.md"}]}]
+)
+def test_a_filter_on_a_source_that_is_none_says_which_may_be_meant(tmp_path: Path, where: dict[str, Any]) -> None:
+    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+        kb.add([{"title": "Gull", "text": "Gulls nest at Skellby.", "source": "docs/notes.md"}], progress=False)
+        graph = create("native_rag", load_model("offline"), kb).compile()
+        with pytest.raises(FilterError, match=r"no passage is from '.*' \(did you mean 'docs/notes.md'\?\)"):
+            graph.invoke({"question": "Where do gulls nest?"}, context=Context(filter=where))

@@ -94,3 +94,10 @@ def test_the_command_draws_and_hides_what_a_filter_does(kb: KnowledgeBase, tmp_p
     assert "The Salt Road" not in out.read_text(encoding="utf-8")
     with pytest.raises(PictureError, match="no fact about 'Nobody'"):
         CliRunner().invoke(app, ["graph", "--kb", str(kb.path), "--entity", "Nobody"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("entity", ["Kasper Holme", "Captain Holm", "the salt rode"])
+def test_an_unknown_entity_is_told_with_those_that_may_be_meant(kb: KnowledgeBase, entity: str) -> None:
+    kb.close()
+    with pytest.raises(PictureError, match=r"did you mean '(Casper Holm|The Salt Road)'"):
+        CliRunner().invoke(app, ["graph", "--kb", str(kb.path), "--entity", entity], catch_exceptions=False)

@@ -7,6 +7,7 @@ import pytest
 from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.documents.folders import ending_of
+from langgraph_rag.tools.documents.markdown import Section, read_markdown
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, turns_of
 
 WHEELS = " ".join(f"The wheel {n} turns slowly." for n in range(15))
@@ -114,3 +115,64 @@ def test_lines_of_a_transcript_in_markdown_stay_lines(tmp_path: Path) -> None:
 def test_spaces_without_end_take_no_time() -> None:
     assert turns_of("Ada" + " " * 100_000 + "x\n" + "> " * 50_000 + "Bo") == {}
     assert ending_of("`" * 100_000 + "=" * 100_000 + " |-" * 50_000 + "[" * 50_000) == ".txt"
+
+
+BOXES = {
+    "MkDocs": '!!! note "Hours"\n    It opens at nine.\n\n    - and closes at five\n\nAfter it.',
+    "MkDocs, folded": "??? warning\n    Wet floor.\n\nAfter it.",
+    "MkDocs, tabs": '=== "Linux"\n\n    Use apt.\n\n=== "Mac"\n\n    ```\n    brew install mill\n    ```',
+    "in each other": '!!! tip "Outer"\n    Dry.\n\n    !!! danger "Inner"\n        Deep.',
+    "in an item": "- one\n\n    !!! tip\n        Inside.\n\n- two",
+    "Docusaurus": ":::tip[Useful]\nOil it.\n:::\n\nAfter it.",
+    "Pandoc": "::: {.callout-note}\nOil it.\n:::",
+    "GitHub": "> [!IMPORTANT]\n> Read this.\n\nAfter it.",
+    "Obsidian": "> [!warning]- Folded\n> It is wet.\n> Very.",
+    "MyST": "```{note}\nMind **it**.\n```\n\n:::{seealso} The dam\n:::",
+    "no box": '```\n!!! note "code"\n    stays\n```\n\n!!! no box at all\n\n::: alone\n\nText',
+}
+READ_AS = {
+    "MkDocs": "Hours: It opens at nine.\n\n- and closes at five\n\nAfter it.",
+    "MkDocs, folded": "Wet floor.\n\nAfter it.",
+    "MkDocs, tabs": "Linux: Use apt.\n\nMac:\n\n```\nbrew install mill\n```",
+    "in each other": "Outer: Dry.\n\nInner: Deep.",
+    "in an item": "- one\n  Inside.\n- two",
+    "Docusaurus": "Useful: Oil it.\n\nAfter it.",
+    "Pandoc": "Oil it.",
+    "GitHub": "Read this.\n\nAfter it.",
+    "Obsidian": "Folded: It is wet. Very.",
+    "MyST": "Mind it.\n\n:::{seealso} The dam :::",
+    "no box": '```\n!!! note "code"\n    stays\n```\n\n!!! no box at all\n\n::: alone\n\nText',
+}
+
+
+@pytest.mark.parametrize("kind", BOXES)
+def test_boxes_of_page_generators_are_prose_after_their_titles(kind: str) -> None:
+    assert "\n\n".join(part.text for part in read_markdown(BOXES[kind])[1]) == READ_AS[kind]
+
+
+def test_a_label_with_a_wide_colon_is_one() -> None:
+    ((_, text),) = read_markdown("- mill：\n\t- wheel：\n\t\t- oak。\n")[1]
+
+    assert text == "- mill：\n- mill: wheel：\n- mill: wheel: oak。"
+
+
+def test_boxes_without_end_take_no_time() -> None:
+    read_markdown(":::note\n" * 20_000 + "x")
+    read_markdown('!!! note "x"\n    y\n' * 5_000)
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("# Mill {#mill .big}", "Mill"),
+        ("# Mill {: #mill }", "Mill"),
+        ('# Mill { data-x="1" }', "Mill"),
+        ("# Set {a, b}", "Set {a, b}"),
+        (
+            "# {.a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v.w.x.y.z!",
+            "{.a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v.w.x.y.z!",
+        ),
+    ],
+)
+def test_attributes_of_headings_are_no_title(heading: str, title: str) -> None:
+    assert read_markdown(f"{heading}\n\nIt stands. {{: .lead}}\n")[:2] == (title, [Section((), "It stands.")])

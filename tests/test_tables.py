@@ -103,3 +103,14 @@ def test_the_column_named_for_titles_is_the_title_and_the_first_is_told(tmp_path
 def test_what_is_no_table_is_told(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(DocumentError, match=re.escape(says)):
         _read(tmp_path, text)
+
+
+@pytest.mark.parametrize("name", ["mills.csv", "deep/er/mills.tsv", "MILLS.CSV"])
+def test_tables_in_folders_are_read(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "data" / name
+    file.parent.mkdir(parents=True)
+    file.write_text("name,built\nUpper Mill,1883\n".replace(",", "\t" if name.endswith("tsv") else ","))
+
+    assert [(row["title"], row["text"]) for row in read_documents(tmp_path / "data")] == [
+        ("Upper Mill", "- Built: 1883")
+    ]

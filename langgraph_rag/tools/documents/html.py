@@ -12,6 +12,7 @@ from markdownify import MarkdownConverter
 from webencodings import lookup
 
 from langgraph_rag.characters import decoded
+from langgraph_rag.tools.documents.html_generators import simplify_generated
 from langgraph_rag.tools.documents.html_tables import simplify_tables, write_formulas
 
 _NO_TEXT = (
@@ -384,6 +385,7 @@ def read_html(html: str) -> Page:
     with warnings.catch_warnings(action="ignore", category=XMLParsedAsHTMLWarning):
         page = BeautifulSoup(html, "lxml")
     flatten_code(page)
+    simplify_generated(page)
     write_formulas(page)
     rewrite(page)
     take_out(page)

@@ -32,6 +32,9 @@ _OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may 
 )
 _COLONS = ":： "  # at the end of a label
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
+_ATTRIBUTES = re.compile(  # of Pandoc and kramdown
+    r" ?\{:?\s*+(?:[#.][\w:.-]++\s*+|[\w-]++=(?:\"[^\"}]*+\"|[^\s\"}]++)\s*+)++\}$"
+)
 _FOOTNOTE = re.compile(r"\[\^[^][\s]{1,100}\](?:: )?")
 _LINES = frozenset(  # of HTML
     "blockquote br caption dd div dt figcaption h1 h2 h3 h4 h5 h6 li p summary td th tr".split()
@@ -243,7 +246,7 @@ def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
     for level in (*opening, "h1"):
         of_level = [heading for heading in headings if heading.tag == level]
         if len(of_level) == 1:
-            return _line(of_level[0])
+            return _heading(of_level[0])
     return ""
 
 
@@ -253,6 +256,10 @@ def _is_heading(block: SyntaxTreeNode) -> bool:
         return bool(block.type == "heading")
     text, (first, end) = _text(block), block.map or (0, 0)
     return end - first == _UNDERLINED and len(text) <= _LONGEST_HEADING and not text.endswith((".", "!", "\u3002"))
+
+
+def _heading(block: SyntaxTreeNode) -> str:
+    return _ATTRIBUTES.sub("", _line(block))
 
 
 class _Part(NamedTuple):
@@ -268,7 +275,7 @@ def _parts(blocks: Sequence[SyntaxTreeNode]) -> Iterator[_Part]:
     for block in blocks:
         if _is_heading(block):
             yield _Part(level, heading, "\n\n".join(filter(None, texts)))
-            level, heading, texts = block.tag, _line(block), []
+            level, heading, texts = block.tag, _heading(block), []
         else:
             texts.append("\n".join(_lines(block)))
     yield _Part(level, heading, "\n\n".join(filter(None, texts)))
@@ -298,7 +305,7 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
     """Yield the lines of a block and its nested blocks."""
     match block.type:
         case "paragraph" | "heading":
-            yield _text(block)
+            yield _ATTRIBUTES.sub("", _text(block))
         case "fence" | "code_block":
             fence = block.markup or "```"  # an indented block has none
             yield fenced(block.content.rstrip("\n"), fence, block.info)
@@ -337,7 +344,7 @@ def _below(item: str, line: str) -> str:
     """Return a line of a list item; an item below a label begins with the label: `- Mill: built in 1883`."""
     if not line.startswith("- "):
         return _indented(line)
-    label = item.rstrip(":")
+    label = item.rstrip(_COLONS)
     labelled = len(label) <= _LONGEST_LABEL and not label.endswith((".", "!", "?"))
     return f"- {label}: {line[2:]}" if labelled else line
 
