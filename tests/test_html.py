@@ -326,8 +326,8 @@ def test_code_with_ends_of_lines_keeps_them(tmp_path: Path) -> None:
 
 GENERATED = {
     "DocBook's box beside its picture": (
-        "<h1>Mill</h1><div class=warning><table><tr><td rowspan=2><img alt='[Warning]'><th>Warning<tr><td><p>Mind it.</table></div>"
-        "<p>On.",
+        "<h1>Mill</h1><div class=warning><table><tr><td rowspan=2><img alt='[Warning]'><th>Warning<tr><td><p>Mind it."
+        "</table></div><p>On.",
         "Warning\n\nMind it.\n\nOn.",
     ),
     "Javadoc's table": (
