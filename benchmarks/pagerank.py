@@ -149,12 +149,12 @@ def _prpack(graph: Any, synthetic: Synthetic, seeds: Seeds) -> Numbers:
 
 def _firsts(walk: PageRankGraph, prpack: Any, synthetic: Synthetic, seeds: Seeds) -> tuple[list[int], list[int]]:
     """Return the top ten passages of each side."""
-    ours, theirs = walk.push(seeds), _prpack(prpack, synthetic, seeds)
-    return _first(ours, synthetic.passages), _first(theirs, synthetic.passages)
+    ours, theirs = walk.push(seeds).of(range(synthetic.passages)), _prpack(prpack, synthetic, seeds)
+    return _first(ours), _first(theirs[: synthetic.passages])
 
 
-def _first(scores: Numbers, passages: int) -> list[int]:
-    return [int(node) for node in np.argsort(-scores[:passages], kind="stable")[:_DEPTH]]
+def _first(scores: Numbers) -> list[int]:
+    return [int(node) for node in np.argsort(-scores, kind="stable")[:_DEPTH]]
 
 
 def _all(done: Sequence[Round[Times]], name: str) -> list[float]:

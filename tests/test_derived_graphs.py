@@ -1,23 +1,33 @@
-"""Derived graphs follow the records: after additions and removals, they equal those that a new process builds."""
+"""Derived graphs follow the records: after additions and removals, they equal those that their definitions give."""
 
 import random
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
+import numpy as np
 import pytest
 from fakes import ArithmeticEmbeddings
+from made_graphs import given_by
+from straightforward_graphs import edges_of, entity_edges, hierarchy_edges, joins_of
 
 from langgraph_rag.errors import KnowledgeBaseError
+from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Record, Statement
-from langgraph_rag.tools.index.entity_graph import EntityGraph, EntityRows
-from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph, HierarchyRows
+from langgraph_rag.tools.index import arrays, entity_graph, hierarchy_graph
+from langgraph_rag.tools.index.entity_graph import EntityGraph, EntityIndex
+from langgraph_rag.tools.index.entity_rows import Given
+from langgraph_rag.tools.index.followed import Index
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph, HierarchyIndex, contents_of, said_in
+from langgraph_rag.tools.index.tables import Stored
 from langgraph_rag.tools.index.triple_graph import TripleGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores import change_log
 from langgraph_rag.tools.stores.change_log import _KEPT, ChangeLog
 
+T = TypeVar("T")
 NAMES = ["Kell", "kell", "Ada Renk", "Renk", "Halden Ferry", "Norrland", "Sund", "Tolmar Bridge", "Old Tolmar", "?!"]
 RELATIONS = ["lies in", "Lies in", "was built by", "serves"]
 
@@ -49,68 +59,137 @@ def test_a_log_tells_when_too_much_changed_to_remember(log: ChangeLog) -> None:
     assert log.since(_KEPT) == ["one more"]
 
 
-# --- rows that grow and shrink ---------------------------------------------------------------------------------------
-def stated(id_: str, seed: int) -> list[Statement]:
-    chance = random.Random(seed)
-    facts = range(chance.randrange(5))
-    return [(id_, chance.choice(NAMES), chance.choice(RELATIONS), chance.choice(NAMES)) for _ in facts]
+# --- graphs that grow and shrink -------------------------------------------------------------------------------------
+def said(chance: random.Random, number: int) -> Given:
+    """Return what a passage may say: facts, its title, perhaps other names, and what names are."""
+    facts = [(chance.choice(NAMES), chance.choice(RELATIONS), chance.choice(NAMES)) for _ in range(chance.randrange(5))]
+    title = facts[0][0] if facts else chance.choice(NAMES)
+    names = [
+        (chance.choice(NAMES), chance.choice([title, chance.choice(NAMES)]), chance.choice(["", "abbreviation"]))
+        for _ in range(chance.randrange(3))
+    ]
+    names += chance.sample([(f"{letter}. Sund", "Sund", "initials") for letter in "AB"], chance.randrange(2))
+    told = [(chance.choice(NAMES), "", chance.choice(["film 1931", "word"]))] * chance.randrange(2)
+    return Given("", number, facts, list(dict.fromkeys([(title, title, "title"), *names, *told])))
 
 
-def named(id_: str, seed: int) -> list[tuple[str, str, str, str]]:
-    """Return the names that a passage gives: its title, and perhaps others."""
-    chance = random.Random(seed)
-    title = next((head for _, head, _, _ in stated(id_, seed)), chance.choice(NAMES))
-    given = [(chance.choice(NAMES), title, chance.choice(["", "abbreviation"])) for _ in range(chance.randrange(3))]
-    said = [(chance.choice(NAMES), "", "film 1931")] * chance.randrange(2)
-    return [(id_, *names) for names in dict.fromkeys([(title, title, "title"), *given, *said])]
-
-
-def recorded(id_: str, seed: int) -> Record:
-    chance = random.Random(seed)
+def recorded(chance: random.Random, number: int) -> Record:
     sentences = [f"{chance.choice(NAMES)} {chance.choice(RELATIONS)} {chance.choice(NAMES)}." for _ in range(3)]
     title, phrases = chance.choice(NAMES), chance.sample(NAMES, 3)
-    return Record(id=id_, title=title, text=" ".join(sentences), hash="", sentences=sentences, phrases=phrases)
+    return Record(id="", title=title, text=str(number), hash="", sentences=sentences, phrases=phrases)
 
 
-def changes() -> Iterator[tuple[list[str], dict[str, int], dict[str, int]]]:
-    """Yield what changes, what comes in its place (with the seed of its text), and what is there afterwards."""
-    chance, there = random.Random(7), dict[str, int]()
-    for _ in range(30):
+def changes(
+    seed: int, made: Callable[[random.Random, int], T], steps: int = 25
+) -> Iterator[tuple[list[str], dict[str, tuple[int, T]]]]:
+    """Yield the passages that change, and all that are there afterwards, in the order of their numbers.
+
+    Some are replaced, which gives them a new number, and some say something else with the same one.
+    """
+    chance, there, number = random.Random(seed), dict[str, tuple[int, T]](), 0
+    for _ in range(steps):
         gone = chance.sample(sorted(there), min(len(there), chance.randrange(4)))
-        come = {f"p{chance.randrange(12)}": chance.randrange(1000) for _ in range(2)}
-        there = {id_: seed for id_, seed in there.items() if id_ not in gone} | come
-        yield list(dict.fromkeys([*gone, *come])), come, dict(there)
+        come = {f"p{chance.randrange(12)}" for _ in range(3)}
+        for id_ in gone:
+            del there[id_]
+        for id_ in sorted(come):
+            before = there.pop(id_, None)
+            number += 1
+            kept = before[0] if before and chance.random() < 0.5 else number
+            there[id_] = kept, made(chance, number)
+        there = dict(sorted(there.items(), key=lambda item: item[1][0]))
+        yield sorted({*gone, *come}), dict(there)
 
 
-def found_by_walks(graph: EntityGraph) -> dict[str, dict[str, float]]:
-    """Return what a walk from each entity finds."""
-    return {
-        name: {passage["id"]: passage["score"] for passage in graph.rank({node: 1.0}, 99)}
-        for name, node in graph.entities.items()
-    }
+def reopened(index: Index, folder: Path) -> Stored:
+    """Return what is stored of an index, after it was written to a file."""
+    stored = index.made().stored
+    texts = {name: [table[row] for row in range(len(table))] for name, table in stored.texts.items()}
+    found = arrays.write(folder, "index", 1, stored.arrays, texts)
+    return Stored(found, {name: found.strings(name) for name in texts})
 
 
-def facts_and_names(seeds: dict[str, int]) -> tuple[list[Statement], list[tuple[str, str, str, str]]]:
-    facts = [statement for id_, seed in seeds.items() for statement in stated(id_, seed)]
-    return facts, [naming for id_, seed in seeds.items() for naming in named(id_, seed)]
+def check_entities(graph: EntityGraph, there: Mapping[str, Given]) -> None:
+    joins, expected = graph.joins(), joins_of(there)
+    assert joins.everywhere == expected.everywhere
+    assert joins.in_passage == expected.in_passage
+    assert joins.bearers == expected.bearers
+    assert edges_of(graph) == entity_edges(there)
+    assert list(graph.passages) == list(there)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_entity_graph_that_grew_and_shrank_is_one_made_at_once(seed: int, tmp_path: Path) -> None:
+    index, joined = EntityIndex(), 0
+    for step, (changed, numbered) in enumerate(changes(seed, said)):
+        there = {id_: replace(one, id=id_, number=number) for id_, (number, one) in numbered.items()}
+        index.update(changed, {id_: there[id_] for id_ in changed if id_ in there})
+        graph = index.graph({})
+        check_entities(graph, there)
+        joined += len(graph.joins().in_passage) + len(graph.joins().everywhere)
+        if step % 8 == 5:
+            index = EntityIndex(reopened(index, tmp_path))
+            check_entities(index.graph({}), there)
+        if step % 5 == 3:
+            part = {id_: one for number, (id_, one) in enumerate(there.items()) if number % 2}
+            rows = np.array(index.passages.find(list(part)), np.int64)
+            check_entities(entity_graph.part_of(index.rows, rows, {}), part)
+        if step % 5 == 4:
+            new = EntityIndex()
+            new.take(list(there), there)
+            for text in ("Does the Halden Ferry serve Kell?", "the Bridge of Tolmar", "Who is Renk?", "A. Sund"):
+                assert graph.link(text) == new.made().graph({}).link(text)
+    assert joined
+
+
+def check_hierarchy(graph: HierarchyGraph, there: Mapping[str, Record]) -> None:
+    sentences = {sentence for record in there.values() for sentence in record["sentences"]}
+    assert edges_of(graph, sentences) == hierarchy_edges(there.values())
+    assert list(graph.passages) == list(there)
+    assert len(graph.sentences) == len(sentences)
+    spelled = {normalise(name): name for record in reversed(list(there.values())) for name in spellings(record)}
+    assert {form: graph.spelling(form) for form in graph.phrases} == {form: spelled[form] for form in graph.phrases}
+
+
+def spellings(record: Record) -> list[str]:
+    """Return the phrases that stand in the sentences of a passage, the one that counts last."""
+    forms = {form for _, forms in said_in(record) for form in forms}
+    return [name for name in [*reversed(record["phrases"]), record["title"]] if normalise(name) in forms]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_hierarchical_graph_that_grew_and_shrank_is_one_made_at_once(seed: int, tmp_path: Path) -> None:
+    index, there = HierarchyIndex(), dict[str, Record]()
+
+    def read(ids: Sequence[str]) -> list[Record]:
+        return [there[id_] for id_ in ids if id_ in there]
+
+    for step, (changed, numbered) in enumerate(changes(seed, recorded)):
+        there = {id_: {**record, "id": id_} for id_, (_, record) in numbered.items()}
+        index.update(changed, {id_: contents_of(there[id_], numbered[id_][0]) for id_ in changed if id_ in there})
+        check_hierarchy(index.graph(read), there)
+        if step % 8 == 5:
+            index = HierarchyIndex(reopened(index, tmp_path))
+            check_hierarchy(index.graph(read), there)
+        if step % 5 == 3:
+            part = {id_: record for number, (id_, record) in enumerate(there.items()) if number % 2}
+            rows = np.array(index.passages.find(list(part)), np.int64)
+            check_hierarchy(hierarchy_graph.part_of(index.rows, rows, read), part)
 
 
 def test_a_triple_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
-    graph, rows = TripleGraph(), EntityRows()
-    joined = 0
-    for changed, come, there in changes():
-        facts, names = facts_and_names(come)
-        rows.remove(changed)
-        rows.add(facts, names)
+    graph, joined = TripleGraph(), 0
+    for changed, numbered in changes(7, said):
+        there = {id_: replace(one, id=id_) for id_, (_, one) in numbered.items()}
         graph.remove(changed)
-        graph.add(facts)
-        joins = rows.graph(list(there)).joins
+        graph.add((id_, *fact) for id_ in changed if id_ in there for fact in there[id_].facts)
+        joins = joins_of(there)
         graph.join(joins)
         graph.sort(list(there))
 
         anew = TripleGraph()
         anew.join(joins)
-        anew.add(facts_and_names(there)[0])
+        anew.add((id_, *fact) for id_, one in there.items() for fact in one.facts)
         anew.sort(list(there))
         assert dict(graph.networkx.nodes(data="name")) == dict(anew.networkx.nodes(data="name"))
         edges, made = graph.networkx.edges, anew.networkx.edges
@@ -119,53 +198,15 @@ def test_a_triple_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
     assert joined
 
 
-def test_an_entity_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
-    rows = EntityRows()
-    for changed, come, there in changes():
-        rows.remove(changed)
-        rows.add(*facts_and_names(come))
-        grown = rows.graph(list(there))
-
-        anew = EntityRows()
-        anew.add(*facts_and_names(there))
-        made = anew.graph(list(there))
-        assert grown.joins == made.joins
-        found, expected = found_by_walks(grown), found_by_walks(made)
-        assert found.keys() == expected.keys()
-        assert all(found[name] == pytest.approx(expected[name]) for name in expected)
-        for text in ("Does the Halden Ferry serve Kell?", "the Bridge of Tolmar", "Who is Renk?"):
-            assert set(grown.link(text)) == set(made.link(text))
-
-
-def linked(graph: HierarchyGraph) -> Counter[tuple[str, str]]:
-    kinds = [("p", graph.passages), ("s", graph.sentences), ("w", graph.phrases)]
-    names = {node: f"{kind} {key}" for kind, nodes in kinds for key, node in nodes.items()}
-    return Counter((name, names[other]) for node, name in names.items() for other in graph.walk.neighbours(node))
-
-
-def test_a_hierarchical_graph_that_grew_and_shrank_is_one_made_at_once() -> None:
-    rows = HierarchyRows()
-    for changed, come, there in changes():
-        rows.remove(changed)
-        rows.add(recorded(id_, seed) for id_, seed in come.items())
-        grown = rows.graph(list(there))
-
-        anew = HierarchyRows()
-        anew.add(recorded(id_, seed) for id_, seed in there.items())
-        made = anew.graph(list(there))
-        assert linked(grown) == linked(made)
-        assert grown.spellings == made.spellings
-        assert made.spellings.keys() == made.phrases.keys()
-        for name in NAMES:
-            assert len(grown.similar(name)) == len(made.similar(name))
-
-
 def test_a_graph_that_somebody_holds_stays_as_it_was() -> None:
-    rows = EntityRows()
-    rows.add([("renk", "Ada Renk", "was born on", "Kell")])
-    held = rows.graph(["renk"])
-    rows.add([("bridge", "Tolmar Bridge", "built by", "Ada Renk"), ("other", "Renk the Elder", "lived on", "Kell")])
-    rows.graph(["renk", "bridge", "other"])
+    index = EntityIndex()
+    index.update(["renk"], given_by([("renk", "Ada Renk", "was born on", "Kell")]))
+    held = index.graph({})
+    more = given_by(
+        [("bridge", "Tolmar Bridge", "built by", "Ada Renk"), ("other", "Renk the Elder", "lived on", "Kell")]
+    )
+    index.update(list(more), {id_: replace(one, number=one.number + 1) for id_, one in more.items()})
+    assert index.graph({}).link("Tolmar Bridge") == ["tolmar bridge"]
 
     assert held.link("Tolmar Bridge, and Renk the Elder") == []
     assert [passage["id"] for passage in held.rank({held.entities["kell"]: 1.0}, 10)] == ["renk"]
@@ -222,8 +263,8 @@ def test_a_graph_that_could_not_be_brought_up_to_date_is_the_next_time(
 
 
 def test_making_a_knowledge_base_does_not_build_its_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(EntityRows, "add", None)
-    monkeypatch.setattr(HierarchyRows, "add", None)
+    monkeypatch.setattr(EntityIndex, "update", None)
+    monkeypatch.setattr(HierarchyIndex, "update", None)
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
         assert kb.add([{"id": "a", "text": "Kell lies in Norrland."}], progress=False)["added"] == 1
 

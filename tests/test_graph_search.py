@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_graphs import entity_graph
 
 from langgraph_rag.records import ScoredPassage
-from langgraph_rag.tools.index.entity_graph import EntityRows
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.retrieve.fusion import blend, covering, fuse
 from langgraph_rag.tools.retrieve.search import SEARCHES, walk_from
@@ -23,9 +23,10 @@ OTHERS = [
 ]
 QUESTION = "Where was the designer of the Sarl Viaduct raised?"
 STATEMENTS = [("viaduct", "Sarl Viaduct", "designed by", "Orvane"), ("orvane", "Orvane", "raised in", "Anstrey")]
-ROWS = EntityRows()
-ROWS.add([*STATEMENTS, ("other", "Sund", "lies in", "Tharn"), ("other", "a town", "is", "Sund")])
-GRAPH = ROWS.graph(["viaduct", "orvane", "other", "blank"])
+GRAPH = entity_graph(
+    [*STATEMENTS, ("other", "Sund", "lies in", "Tharn"), ("other", "a town", "is", "Sund")],
+    passages=["viaduct", "orvane", "other", "blank"],
+)
 
 
 def walked(names: list[str], facts: list[tuple[list[str], float]], found: dict[str, float]) -> list[str]:
@@ -102,7 +103,7 @@ def test_a_passage_that_no_walk_reaches_keeps_its_place_among_its_like(unjudged:
 def test_where_no_passage_states_anything_the_ranking_is_the_one_found() -> None:
     found = [ScoredPassage(id=id_, score=1 / rank) for rank, id_ in enumerate("cab", start=1)]
 
-    assert walk_from(EntityRows().graph(["a", "b", "c"]), [], 1.0, [], found, 2) == found[:2]
+    assert walk_from(entity_graph([]), [], 1.0, [], found, 2) == found[:2]
 
 
 OFFICE = {
@@ -272,12 +273,10 @@ def test_both_things_that_a_question_names_are_among_the_first(empty_kb: Knowled
 
 
 def test_each_entity_of_a_query_leads_on_by_its_own_facts() -> None:
-    rows = EntityRows()
     sales = [("harl", "Harl Mill", "was sold to", f"Owner {n}") for n in range(8)]
     owners = [(f"owner-{n}", f"Owner {n}", "lived in", "Ost") for n in range(8)]
     built = [("kell", "Kell Mill", "was built by", "Ada Renk"), ("renk", "Ada Renk", "lived in", "Skell")]
-    rows.add([*sales, *owners, *built])
-    graph = rows.graph(["harl", *(f"owner-{n}" for n in range(8)), "kell", "renk"])
+    graph = entity_graph([*sales, *owners, *built])
     facts = [(statement[1:], 0.5) for statement in sales] + [(built[0][1:], 0.4)]
     found = [ScoredPassage(id="harl", score=1.0), ScoredPassage(id="kell", score=0.9)]
 

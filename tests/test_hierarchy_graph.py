@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from made_graphs import hierarchy_graph as built
+
 from langgraph_rag.records import Record
-from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph, HierarchyRows
+from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 
@@ -13,10 +15,8 @@ def record(id_: str, title: str, sentences: Sequence[str], phrases: Sequence[str
     )
 
 
-def built(records: list[Record]) -> HierarchyGraph:
-    rows = HierarchyRows()
-    rows.add(records)
-    return rows.graph([record["id"] for record in records])
+def records(kb: KnowledgeBase) -> list[Record]:
+    return kb.passages(kb.ids())
 
 
 GRAPH = built(
@@ -27,9 +27,10 @@ GRAPH = built(
 )
 
 
-def edges(graph: HierarchyGraph) -> set[tuple[str, str]]:
+def edges(graph: HierarchyGraph, sentences: Sequence[str]) -> set[tuple[str, str]]:
     """Return which passages have which sentences, and these which phrases."""
-    linked = [(graph.passages, graph.sentences), (graph.sentences, graph.phrases)]
+    of = {sentence: graph.sentences[sentence] for sentence in sentences}
+    linked = [(graph.passages, of), (of, graph.phrases)]
     return {
         (one, other)
         for above, below in linked
@@ -40,7 +41,7 @@ def edges(graph: HierarchyGraph) -> set[tuple[str, str]]:
 
 
 def test_passages_contain_sentences_and_sentences_phrases() -> None:
-    assert edges(GRAPH) == {
+    assert edges(GRAPH, ["It lies off Norrland.", "See also: none.", "Orsby faces Kell."]) == {
         ("a", "It lies off Norrland."),
         ("a", "See also: none."),
         ("b", "Orsby faces Kell."),
@@ -56,12 +57,11 @@ def test_passages_contain_sentences_and_sentences_phrases() -> None:
 def test_a_phrase_is_spelled_as_in_the_title_of_its_passage() -> None:
     graph = built([record("a", "Kell", ["KELL lies off Norrland."], ["KELL", "Norrland"])])
 
-    assert graph.spellings == {"kell": "Kell", "norrland": "Norrland"}
+    assert {form: graph.spelling(form) for form in graph.phrases} == {"kell": "Kell", "norrland": "Norrland"}
 
 
 def test_every_passage_sentence_and_phrase_is_a_node() -> None:
     assert (len(GRAPH.passages), len(GRAPH.sentences), len(GRAPH.phrases)) == (2, 3, 4)
-    assert sorted([*GRAPH.passages.values(), *GRAPH.sentences.values(), *GRAPH.phrases.values()]) == list(range(9))
     assert GRAPH.walk.size == 9
 
 
@@ -108,8 +108,11 @@ def test_it_holds_every_passage_sentence_and_phrase_of_the_records(kb: Knowledge
 
     assert set(graph.passages) == {record["id"] for record in kb.passages(list(graph.passages))}
     assert len(graph.passages) == kb.info()["passages"]
-    assert set(graph.sentences) == {s for record in kb.passages(list(graph.passages)) for s in record["sentences"]}
-    assert {"The Salt Road", "Casper Holm", "Pellworth"} <= set(graph.spellings.values())
+    sentences = {sentence for record in records(kb) for sentence in record["sentences"]}
+    assert len(graph.sentences) == len(sentences)
+    assert all(sentence in graph.sentences for sentence in sentences)
+    assert "It is gone." not in graph.sentences
+    assert {"The Salt Road", "Casper Holm", "Pellworth"} <= set(map(graph.spelling, graph.phrases))
 
 
 def test_it_is_built_once_and_again_after_documents_came_or_went(kb: KnowledgeBase) -> None:
@@ -122,7 +125,8 @@ def test_it_is_built_once_and_again_after_documents_came_or_went(kb: KnowledgeBa
 
     assert grown.has("Lake Tarn")
     assert not first.has("Lake Tarn")
-    assert edges(kb.hierarchy) == edges(first)
+    sentences = [sentence for record in records(kb) for sentence in record["sentences"]]
+    assert edges(kb.hierarchy, sentences) == edges(first, sentences)
 
 
 def test_a_phrase_is_spelled_as_in_a_passage_that_is_there(kb: KnowledgeBase) -> None:
@@ -139,11 +143,11 @@ def test_a_phrase_is_spelled_as_in_the_first_passage_also_after_this_one_changed
     marsh = {"id": "marsh", "title": "REED MARSH", "text": "REED MARSH is wet."}
     kb.add([marsh], progress=False)
     kb.add([{"id": "path", "title": "Reed Marsh", "text": "Reed Marsh has a path."}], progress=False)
-    assert kb.hierarchy.spellings["reed marsh"] == "REED MARSH"
+    assert kb.hierarchy.spelling("reed marsh") == "REED MARSH"
 
     kb.update([{**marsh, "page": 3}], progress=False)
 
-    assert kb.hierarchy.spellings["reed marsh"] == "REED MARSH"
+    assert kb.hierarchy.spelling("reed marsh") == "REED MARSH"
 
 
 async def test_for_coroutines_it_is_built_beside_the_loop(kb: KnowledgeBase) -> None:

@@ -132,7 +132,7 @@ def test_names_of_a_question_without_spaces_are_linked(tmp_path: Path) -> None:
 
         assert kb.entities.link("设计青山大桥的人出生在哪里？") == ["青山大桥"]
         assert kb.hierarchy.has("青山大桥")
-        (sentence,) = kb.hierarchy.sentences.values()
+        sentence = kb.hierarchy.sentences[kb.passages(kb.ids())[0]["sentences"][0]]
         assert kb.hierarchy.linked(sentence, kb.hierarchy.phrases["青山大桥"])
 
 

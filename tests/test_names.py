@@ -158,10 +158,10 @@ def test_two_with_one_name_are_never_joined_and_a_third_passage_tells_which_it_m
     ]
     graph = built(facts, [*TITLES, ("moss", Naming("Nine Tides", "", "1931 film"))])
 
-    assert graph.joins.meant("renk", "nine tides") == "nine tides"
-    assert graph.joins.meant("moss", "nine tides") == "nine tides 1931 film"
+    assert graph.joins().meant("renk", "nine tides") == "nine tides"
+    assert graph.joins().meant("moss", "nine tides") == "nine tides 1931 film"
     assert graph.entities["nine tides 1931 film"] != graph.entities["nine tides 1988 film"]
-    assert graph.spread[graph.entities["nine tides 1931 film"]] == 2
+    assert graph.spread(graph.entities["nine tides 1931 film"]) == 2
     assert graph.link("Who saw Nine Tides?") == ["nine tides", "nine tides 1931 film", "nine tides 1988 film"]
 
 
@@ -186,7 +186,7 @@ def test_a_part_of_a_title_means_it_elsewhere_only_if_the_passage_tells(
     names = [*TITLES[:2], *([("renk", Naming("Nine Tides", "", said))] if said else [])]
     graph = built([FILMS[0], ("renk", *fact)], names)
 
-    assert graph.joins.meant("renk", "nine tides") == ("nine tides 1931 film" if meant else "nine tides")
+    assert graph.joins().meant("renk", "nine tides") == ("nine tides 1931 film" if meant else "nine tides")
     expected = ["nine tides 1931 film"] if meant else ["nine tides", "nine tides 1931 film"]
     assert graph.link("Who directed Nine Tides?") == expected
 
@@ -196,15 +196,17 @@ def test_a_relation_tells_the_kind_of_a_person() -> None:
     names = [("li", Naming("Ada Li (director)", "Ada Li (director)", "title"))]
     names.append(("li", Naming("Ada Li", "Ada Li (director)")))
 
-    assert built(facts, names).joins.meant("sund", "ada li") == "ada li director"
-    assert built([facts[0], ("sund", "Sund", "was sold to", "Ada Li")], names).joins.meant("sund", "ada li") == "ada li"
+    assert built(facts, names).joins().meant("sund", "ada li") == "ada li director"
+    assert (
+        built([facts[0], ("sund", "Sund", "was sold to", "Ada Li")], names).joins().meant("sund", "ada li") == "ada li"
+    )
 
 
 def test_a_page_that_has_the_name_alone_is_a_bearer_too() -> None:
     facts = [*FILMS[:1], ("ship", "Nine Tides", "is", "ship"), ("renk", "Ada Renk", "saw", "Nine Tides")]
     graph = built(facts, [*TITLES[:2], ("ship", Naming("Nine Tides", "Nine Tides", "title"))])
 
-    assert graph.joins.meant("renk", "nine tides") == "nine tides"
+    assert graph.joins().meant("renk", "nine tides") == "nine tides"
     assert graph.link("Where is Nine Tides?") == ["nine tides"]
     assert graph.link("Who directed the film Nine Tides?") == ["nine tides 1931 film"]
 
@@ -213,10 +215,10 @@ def test_a_single_word_is_joined_only_if_it_is_in_no_other_name() -> None:
     facts = [("vint", "Karl Moss", "lived in", "Ost"), ("sund", "Ada Renk", "met", "Vint")]
     names = [("vint", Naming("Karl Moss", "Karl Moss", "title")), ("vint", Naming("Vint", "Karl Moss"))]
 
-    assert built(facts, names).joins.meant("sund", "vint") == "karl moss"
+    assert built(facts, names).joins().meant("sund", "vint") == "karl moss"
     other = ("moss", "Ida Vint", "lived in", "Sund")
-    assert built([*facts, other], names).joins.meant("sund", "vint") == "vint"
-    assert built([*facts, other], names).joins.meant("vint", "vint") == "karl moss"
+    assert built([*facts, other], names).joins().meant("sund", "vint") == "vint"
+    assert built([*facts, other], names).joins().meant("vint", "vint") == "karl moss"
 
 
 def test_an_abbreviation_is_joined_in_all_passages_unless_it_stands_for_two_things() -> None:
@@ -228,10 +230,10 @@ def test_an_abbreviation_is_joined_in_all_passages_unless_it_stands_for_two_thin
     one = ("kh", Naming("KH", "Kestrel Holdings", "abbreviation"))
     other = ("c", Naming("KH", "Kell Haulage", "abbreviation"))
 
-    assert built(facts, [one]).joins.meant("b", "kh") == "kestrel holdings"
+    assert built(facts, [one]).joins().meant("b", "kh") == "kestrel holdings"
     word = ("b", Naming("KH", "", "word"))
-    assert built(facts, [one, word]).joins.meant("b", "kh") == "kh"
-    both = built(facts, [one, other]).joins
+    assert built(facts, [one, word]).joins().meant("b", "kh") == "kh"
+    both = built(facts, [one, other]).joins()
     assert [both.meant(id_, "kh") for id_ in ("kh", "b", "c")] == ["kestrel holdings", "kh", "kell haulage"]
 
 
@@ -242,8 +244,8 @@ def test_an_abbreviation_that_is_often_used_but_explained_once_may_mean_another_
     ]
     one = ("kh", Naming("KH", "Kestrel Holdings", "abbreviation"))
 
-    assert built(facts, [one]).joins.meant("p1", "kh") == "kh"
-    assert built(facts, [one, ("p2", one[1])]).joins.meant("p1", "kh") == "kestrel holdings"
+    assert built(facts, [one]).joins().meant("p1", "kh") == "kh"
+    assert built(facts, [one, ("p2", one[1])]).joins().meant("p1", "kh") == "kestrel holdings"
 
 
 def test_initials_before_a_title_mean_it_unless_others_have_other_initials() -> None:
@@ -256,10 +258,10 @@ def test_initials_before_a_title_mean_it_unless_others_have_other_initials() -> 
     assert built(facts, names).link("Who is S. R. Arun Kell?") == ["arun kell"]
     other = ("x", Naming("T. Arun Kell", "Arun Kell", "initials"))
     assert (
-        built([*facts, ("x", "T. Arun Kell", "is", "actor")], [*names, other]).joins.meant("film", "s r arun kell")
+        built([*facts, ("x", "T. Arun Kell", "is", "actor")], [*names, other]).joins().meant("film", "s r arun kell")
         == "s r arun kell"
     )
-    assert built(facts, names[1:]).joins.meant("film", "s r arun kell") == "s r arun kell"
+    assert built(facts, names[1:]).joins().meant("film", "s r arun kell") == "s r arun kell"
 
 
 # --- in the knowledge base -------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from langgraph_rag.concurrency.tasks import gather
+from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
@@ -39,7 +40,7 @@ class AlignPhrases:
         return {"aligned": aligned}
 
     async def _match(self, graph: HierarchyGraph, phrase: str) -> str:
-        if graph.has(phrase) or not (similar := graph.similar(phrase)):
+        if graph.has(phrase) or not (similar := await in_thread(graph.similar, phrase)):
             return phrase
         likeness = await self.kb.acosines(phrase, similar)
         best = max(range(len(similar)), key=lambda position: likeness[position])

@@ -109,10 +109,18 @@ class KnowledgeBase:
         self._copy = stores.copy
         comparing = RequestQueue()
         self._similarity = Similarity(self._embedder, vectors, records, comparing)
-        self._graphs = DerivedGraphs(records)
+        self._graphs = DerivedGraphs(records, stores.folder.resolve(), stores.may_index)
         at_once = self._embedder.searches_at_once
         self._searcher = Searcher(records, self._similarity, self._graphs.entities, comparing, at_once)
-        self._indexer = Indexer(records, vectors, self._similarity, self._embedder, access.check_not_closing, pipeline)
+        self._indexer = Indexer(
+            records,
+            vectors,
+            self._similarity,
+            self._embedder,
+            access.check_not_closing,
+            lambda: self._graphs.keep(self.extractor.version),
+            pipeline,
+        )
         self._reader = TripleReader(records, self._indexer.load, access.check_not_closing)
         self._editor = Editor(records, self._indexer, self._reader, self._embedder)
         self._triple_embedding = TripleEmbedding(records, vectors, self._similarity)
@@ -122,7 +130,9 @@ class KnowledgeBase:
         self._resources = ExitStack()  # released in reverse order
         for long in (self._graph_making, self._triple_indexing):  # their running work fails when the others close
             self._resources.callback(long.close)
-        for held in (records, vectors, self._reads, comparing):
+        self._resources.callback(records.close)
+        self._resources.callback(lambda: self._graphs.close(self.extractor.version))
+        for held in (vectors, self._reads, comparing):
             self._resources.callback(held.close)
 
     @classmethod
@@ -386,7 +396,9 @@ class KnowledgeBase:
         """
         ids, sources = names_among(ids, "ids"), names_among(sources, "sources")
         with self._access.changing():
-            return self._editor.delete(ids, sources)
+            removed = self._editor.delete(ids, sources)
+            self._graphs.keep(self.extractor.version)
+            return removed
 
     def add_names(self, names: Mapping[str, str]) -> None:
         """Give entities other names, such as `{"KH": "Kestrel Holdings"}`; `remove_names` takes them back.
@@ -925,7 +937,9 @@ class KnowledgeBase:
         known = {titled_text(one): vectors[one["id"]] for one in given if one["id"] in vectors} if vectors else {}
         with self._access.changing(), self._embedder.knowing(known):
             self._records.set_meta(SPLITTING, self._splitter.label)
-            return edit(given, self.extractor, progress=progress)
+            done = edit(given, self.extractor, progress=progress)
+            self._graphs.keep(self.extractor.version)
+            return done
 
 
 def _checked(pipeline: str | None, records: Records, path: str) -> str | None:

@@ -1,23 +1,99 @@
 """The triple graph for walks: entities, the facts between them, and the passages that state them."""
 
-from array import array
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
-from itertools import compress, islice
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from langgraph_rag.normal_forms import UNSPACED, apart, normalise
-from langgraph_rag.records import ScoredPassage, Statement
-from langgraph_rag.tools.index.joining import Joins, NameRows, Names, chosen
-from langgraph_rag.tools.index.pagerank import Ids, Nodes, PageRankGraph, PassageNodes, Rows, forget
+from langgraph_rag.normal_forms import apart, normalise
+from langgraph_rag.records import ScoredPassage
+from langgraph_rag.tools.facts.names import ABBREVIATION, TITLE
+from langgraph_rag.tools.index.entity_rows import (
+    NAMES,
+    NO_PASSAGES,
+    PASSAGES,
+    EntityRows,
+    Given,
+    Row,
+    entity_index,
+)
+from langgraph_rag.tools.index.joining import NONE, Joining, Joins, chosen
+from langgraph_rag.tools.index.pagerank import EdgeChanges, Ids, PageRankGraph
+from langgraph_rag.tools.index.tables import (
+    Names,
+    NodeSpace,
+    PartOfNames,
+    Passages,
+    PassageTable,
+    Stored,
+    alike,
+    between,
+    walk_rows,
+)
 from langgraph_rag.tools.ingest.spans import spot
 
 _LONGEST_NAME = 16  # words, or characters in scripts without spaces
 _EPSILON = 1e-5  # finer steps take twice as long and find no more of the wanted passages, only other last ones
+
+
+@dataclass(frozen=True)
+class Meanings:
+    """Which entities names mean, by rows: as it is stored, and what changed since."""
+
+    stored: Stored
+    everywhere: Mapping[int, int] = field(default_factory=dict)
+    bearers_now: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    in_passages: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+
+    def entity(self, name: int) -> int:
+        """Return the entity of a name outside of passages: itself, if it is not joined."""
+        if name in self.everywhere:
+            return self.everywhere[name]
+        found = self.stored.arrays["joined_to"][between(self.stored.arrays["joined"], name)]
+        return int(found[0]) if found.size else name
+
+    def bearers(self, name: int) -> Sequence[int]:
+        """Return the entities that bear a name which is not joined, in alphabetical order."""
+        if name in self.bearers_now:
+            return self.bearers_now[name]
+        arrays = self.stored.arrays
+        place = between(arrays["borne"], name)
+        if place.start == place.stop:
+            return ()
+        starts = arrays["borne_starts"]
+        bearers: list[int] = arrays["bearers"][int(starts[place.start]) : int(starts[place.stop])].tolist()
+        return bearers
+
+    def in_passage(self, passage: int) -> Mapping[int, int]:
+        """Return the entities of names, where they are others in a passage."""
+        if passage in self.in_passages:
+            return self.in_passages[passage]
+        places = self.stored.arrays["elsewhere"]
+        some = slice(*np.searchsorted(places, [passage << 32, (passage + 1) << 32]).tolist())
+        names = (places[some] & 0xFFFFFFFF).tolist()
+        return dict(zip(names, self.stored.arrays["elsewhere_meant"][some].tolist(), strict=True))
+
+    def all_joined(self) -> dict[int, int]:
+        """Return the entity of each joined name."""
+        arrays = self.stored.arrays
+        joined = dict(zip(arrays["joined"].tolist(), arrays["joined_to"].tolist(), strict=True))
+        return {name: entity for name, entity in (joined | dict(self.everywhere)).items() if name != entity}
+
+    def all_borne(self) -> dict[int, Sequence[int]]:
+        """Return the bearers of each name that is not joined."""
+        borne = {name: self.bearers(name) for name in [*self.stored.arrays["borne"].tolist(), *self.bearers_now]}
+        return {name: bearers for name, bearers in borne.items() if bearers}
+
+    def all_in_passages(self) -> dict[tuple[int, int], int]:
+        """Return the entities of names where they are others in a passage, by passage and name."""
+        stored = {place >> 32 for place in self.stored.arrays["elsewhere"].tolist()}
+        return {
+            (passage, name): entity
+            for passage in stored.union(self.in_passages)
+            for name, entity in self.in_passage(passage).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -28,19 +104,14 @@ class EntityGraph:
     it is 1 (HippoRAG 2, Gutiérrez et al. 2025). The graph never changes; after the records change, a new one is made.
     """
 
-    passages: PassageNodes
-    entities: Mapping[str, int]
+    passages: Passages
     walk: PageRankGraph
-    spread: Ids
-    """The number of passages that name each node."""
-    mention: Ids
-    """The first mention of each node, in the order of the passages and their facts."""
-    names: Names
-    """The entities by their words; newer ones may have been added."""
-    joins: Joins
-    """Which names mean one entity."""
-    by_characters: Mapping[str, str]
-    """The entities in scripts without spaces, by their characters set apart."""
+    _names: "Names | PartOfNames"
+    _missing: frozenset[int]
+    _meanings: Meanings
+    _given: Mapping[str, str]  # the entities of the names that people gave, both in normal form
+    _space: NodeSpace
+    _rows: EntityRows  # of the newest state
 
     def link(self, text: str) -> list[str]:
         """Return the entities in a text, by normal form or else by most common words, without a model.
@@ -54,27 +125,42 @@ class EntityGraph:
         """Return the name of each of the entities in a text."""
         words, begin = normalise(apart(text)).split(), 0
         names = [self._entity(span.text) for span in spot(text)]
+        spans = {
+            " ".join(words[start:end])
+            for start in range(len(words))
+            for end in range(start + 2, min(len(words), start + _LONGEST_NAME) + 1)
+        }
+        known = self._known([*spans, " ".join(words)])
         while begin < len(words):
             ends = range(min(len(words), begin + _LONGEST_NAME), begin + 1, -1)
-            known = ((end, name) for end in ends if (name := self._known(words[begin:end])))
-            begin, name = next(known, (begin + 1, ""))
+            found_here = ((end, name) for end in ends if (name := known.get(" ".join(words[begin:end]))))
+            begin, name = next(found_here, (begin + 1, ""))
             names.append(name)
-        found = dict.fromkeys(filter(None, names)) or dict.fromkeys(filter(None, [self._known(words)]))
+        found = dict.fromkeys(filter(None, names)) or dict.fromkeys(filter(None, [known.get(" ".join(words))]))
         return {entity: name for name in found for entity in self._meant(name, words)}
 
     def bearing(self, name: str) -> list[str]:
         """Return the entities that bear a name, by normal form; none if it is unknown."""
-        return self._meant(form, ()) if (form := self._known(normalise(apart(name)).split())) else []
+        form = normalise(apart(name))
+        return self._meant(known, ()) if (known := self._known([form]).get(form)) else []
+
+    @cached_property
+    def entities(self) -> "Entities":
+        """The nodes of entities, by each of their names."""
+        return Entities(self)
 
     def node(self, name: str) -> int | None:
         """Return the node of an entity by one of its names, if it is known."""
         return self.entities.get(normalise(name))
 
+    def spread(self, node: int) -> int:
+        """Return the number of passages that name a node."""
+        return int(np.count_nonzero(self._space.are(PASSAGES, self.walk.neighbours(node))))
+
     def naming(self, entities: Iterable[str]) -> list[str]:
         """Return the passages that name some of its entities, in the order of storing."""
-        around = {node for name in entities for node in self.walk.neighbours(self.entities[name]).tolist()}
-        nodes = around.intersection(self.passages.ids)
-        return [id_ for id_, node in self.passages.items() if node in nodes] if nodes else []
+        around = [self.walk.neighbours(self.entities[name]) for name in entities]
+        return self.passages.ids_of(np.unique(np.concatenate(around))) if around else []
 
     def near(self, texts: Iterable[str], k: int) -> list[ScoredPassage]:
         """Return the k passages nearest to the entities in some texts."""
@@ -87,153 +173,294 @@ class EntityGraph:
         """
         if not seeds:
             return []
-        specific = {node: weight / max(float(self.spread[node]), 1.0) for node, weight in seeds.items()}
+        specific = {node: weight / max(self.spread(node), 1.0) for node, weight in seeds.items()}
         return self.passages.best(self.walk.push(specific, epsilon=_EPSILON), k)
 
-    def _known(self, words: Sequence[str]) -> str:
-        name = " ".join(words)
-        known = name in self.entities or name in self.joins.bearers
-        return name if known else self.by_characters.get(name, "")
+    def entity(self, name: str) -> str:
+        """Return the entity of a name in normal form: itself, if it is not joined."""
+        name = self._given.get(name, name)
+        row = self._row(name)
+        return name if row < 0 else self._names[self._meanings.entity(row)]
+
+    def meant(self, passage: str, names: Iterable[str]) -> dict[str, str]:
+        """Return the entities that names in normal form mean in a passage."""
+        found = self._rows.passages.find([passage])[0]
+        here = self._meanings.in_passage(found) if found >= 0 else {}
+        others = {self._names[name]: self._names[entity] for name, entity in here.items()}
+        return {name: others.get(name) or self.entity(name) for name in names}
+
+    def joins(self) -> Joins:
+        """Return which names are joined, all of them."""
+        name, ids = self._names.__getitem__, self._rows.passages.id
+        everywhere = {name(one): name(other) for one, other in self._meanings.all_joined().items()}
+        return Joins(
+            everywhere | {one: everywhere.get(other, other) for one, other in self._given.items()},
+            {(ids(at), name(one)): name(other) for (at, one), other in self._meanings.all_in_passages().items()},
+            {name(one): list(map(name, several)) for one, several in self._meanings.all_borne().items()},
+        )
+
+    def _row(self, name: str) -> int:
+        return int(self._names.find([name])[0])
+
+    def _is_entity(self, row: int) -> bool:
+        """Return whether facts name the entity of a name, by its row."""
+        node = self._space.node(NAMES, self._meanings.entity(row))
+        return node < self.walk.size and self.walk.has_edges(node)
+
+    def _known(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the known ones of some names, each as it is known."""
+        known: dict[str, str] = {}
+        for name, row in zip(names, self._names.find(names).tolist(), strict=True):
+            told = row >= 0 and (self._is_entity(row) or bool(self._meanings.bearers(row)))
+            if told or (name in self._given and name in self.entities):
+                known[name] = name
+            elif not name.isascii() and (other := self._names.by_characters(name)) >= 0:
+                known[name] = self._names[other]
+        return known
 
     def _meant(self, name: str, words: Sequence[str]) -> list[str]:
         """Return the entities that bear a known name, as far as the words of a text tell which."""
-        bearers = self.joins.bearers.get(name, ())
-        known = [one for one in dict.fromkeys([self.joins.entity(name), *bearers]) if one in self.entities]
+        row = self._row(name)
+        bearers = [self._names[bearer] for bearer in self._meanings.bearers(row)] if row >= 0 else []
+        known = [one for one in dict.fromkeys([self.entity(name), *bearers]) if one in self.entities]
         meant = chosen(known, name, words)
         return [name] if meant == known and name in bearers and name in known else meant  # it is a title itself
 
     def _entity(self, name: str) -> str:
         form = normalise(name)
-        if form in self.entities or form in self.joins.bearers:
+        row = self._row(form)
+        if form in self.entities or (row >= 0 and self._meanings.bearers(row)):
             return form
-        alike = self.names.alike(form, self.entities)
-        return max(alike, key=lambda other: (alike[other], -self.mention[self.entities[other]]), default="")
-
-
-class EntityRows:
-    """The data of an entity graph, kept for a fast rebuild after changes of passages."""
-
-    def __init__(self) -> None:
-        self._nodes = Nodes()
-        self._passages: defaultdict[str, int] = defaultdict(self._nodes)
-        self._entities: defaultdict[str, int] = defaultdict(self._nodes)
-        self._relations: defaultdict[str, int] = defaultdict(Nodes())
-        self._names = Names()
-        self._facts = Rows(4)  # passage, head, relation, tail
-        self._namings = NameRows(self._entities, self._passages)
-
-    def add(self, statements: Iterable[Statement], namings: Iterable[tuple[str, str, str, str]] = ()) -> None:
-        """Add the facts of passages, and the names that they give: id of the passage, name, entity, kind."""
-        known, facts, form = len(self._entities), array("q"), cache(normalise)
-        for id_, head, relation, tail in statements:
-            ends = self._entities[form(head)], self._entities[form(tail)]
-            facts.extend((self._passages[id_], ends[0], self._relations[form(relation)], ends[1]))
-        self._facts.add(facts)
-        self._namings.add(namings)
-        self._names.add(islice(self._entities, known, None))
-
-    def remove(self, ids: Iterable[str]) -> None:
-        """Remove the facts of passages, and the entities that no other passage names."""
-        passages = [self._passages.pop(id_) for id_ in ids if id_ in self._passages]
-        gone = self._facts.remove(passages, columns=(1, 3)) | self._namings.rows.remove(passages, columns=(1, 2))
-        if unnamed := self._namings.rows.without(self._facts.without(gone, columns=(1, 3)), columns=(1, 2)):
-            self._names.remove(forget(self._entities, unnamed))
-
-    def outgrown(self) -> bool:
-        """Return whether most nodes were removed; their numbers are not reused and take space in the arrays."""
-        return self._nodes.given > 2 * (len(self._passages) + len(self._entities))
-
-    def graph(
-        self, passages: Collection[str], given: Mapping[str, str] | None = None, *, part: bool = False
-    ) -> EntityGraph:
-        """Build the graph of these passages; a fact that several passages state counts once.
-
-        `given` has the entities of the names that people gave, which facts have no more; names are in normal form.
-        `part` says that there are other passages, whose names are not known here.
-        """
-        nodes = PassageNodes((id_, self._passages[id_]) for id_ in passages)
-        size = self._nodes.given
-        there = np.zeros(size, bool)
-        there[list(nodes.values())] = True
-        facts = self._facts.columns[:, there[self._facts.columns[0]]]
-        passage, head, relation, tail = facts
-        named_here = self._names_in(there, facts) if part else self._entities
-        names = Names(named_here) if part else self._names
-        joins = self._namings.joins(nodes, facts, self._relations, names.with_word)
-        everywhere = np.arange(size)
-        everywhere[self._nodes_of(joins.everywhere)] = self._nodes_of(joins.everywhere.values())
-        joins = joins.with_given(given or {})
-        meant = partial(_meant, everywhere, *self._in_passages(joins, nodes))
-        head, tail = meant(passage, head), meant(passage, tail)
-        _, pair = np.unique(head * size + tail, return_inverse=True)
-        _, distinct = _distinct(pair * len(self._relations) + relation)
-        lower, higher = np.minimum(head, tail)[distinct], np.maximum(head, tail)[distinct]
-        weights, edges = _distinct(lower * size + higher)
-        naming, named = np.tile(passage, 2), np.concatenate([head, tail])
-        _, once = _distinct(naming * size + named)
-        naming, named = naming[once], named[once]
-        places = np.zeros(size, np.int64)
-        places[list(nodes.values())] = np.arange(len(nodes))
-        in_order = np.argsort(places[passage], kind="stable")  # rows are in the order of changes
-        return EntityGraph(
-            passages=nodes,
-            entities=self._named(everywhere, named, joins),
-            walk=PageRankGraph.from_edges(
-                size,
-                np.concatenate([lower[edges], naming]),
-                np.concatenate([higher[edges], named]),
-                np.concatenate([weights, np.ones(naming.size, np.int64)]),
-            ),
-            spread=np.bincount(named, minlength=size),
-            mention=_first_places(np.stack([head, tail])[:, in_order].ravel(order="F"), size),
-            names=names,
-            joins=joins,
-            by_characters={apart(name): name for name in named_here if UNSPACED.search(name)},
+        shares = alike(self._names, form, self._missing, self._is_entity)
+        most = [other for other, share in shares.items() if share == max(shares.values())]
+        return (
+            self._names[min(most, key=lambda row: (*self._mention(row), row)) if len(most) > 1 else most[0]]
+            if most
+            else ""
         )
 
-    def _names_in(self, passages: npt.NDArray[np.bool_], facts: Ids) -> list[str]:
-        """Return the names in some facts, and those that some passages, a mask of nodes, give."""
-        names = np.zeros(passages.size + 1, bool)  # the last is that of no entity
-        names[facts[[1, 3]]] = True
-        given = self._namings.rows.columns
-        names[given[1:3, passages[given[0]]]] = True
-        return [name for name, node in self._entities.items() if names[node]]
-
-    def _nodes_of(self, names: Iterable[str]) -> list[int]:
-        return [self._entities[name] for name in names]
-
-    def _in_passages(self, joins: Joins, passages: Mapping[str, int]) -> tuple[Ids, Ids]:
-        """Return keys of passage and name, ascending, and the entity that each means."""
-        size = self._nodes.given
-        places = [passages[id_] * size + self._entities[name] for id_, name in joins.in_passage]
-        keys, meant = np.array(places, np.int64), np.array(self._nodes_of(joins.in_passage.values()), np.int64)
-        order = np.argsort(keys)
-        return keys[order], meant[order]
-
-    def _named(self, everywhere: Ids, named: Ids, joins: Joins) -> dict[str, int]:
-        """Return the nodes of the entities that facts name, by each of their names."""
-        nodes = everywhere[np.fromiter(self._entities.values(), np.int64, len(self._entities))]
-        known = dict(compress(zip(self._entities, nodes.tolist(), strict=True), np.isin(nodes, named).tolist()))
-        return known | {name: known[entity] for name, entity in joins.everywhere.items() if entity in known}
+    def _mention(self, name: int) -> tuple[int, int]:
+        """Return the first passage with the entity of a name, and its place among the ends of the facts there."""
+        entity = self._meanings.entity(name)
+        around = self.walk.neighbours(self._space.node(NAMES, entity))
+        passages = self._space.rows(PASSAGES, around[self._space.are(PASSAGES, around)])
+        if not passages.size:
+            return len(self._rows.passages), 0
+        first = int(passages.min())
+        here = self._meanings.in_passage(first)
+        ends = [end for head, _, tail in self._rows.facts(first) for end in (head, tail)]
+        meant = [here.get(end, self._meanings.entity(end)) for end in ends]
+        return first, meant.index(entity) if entity in meant else len(meant)
 
 
-def _meant(everywhere: Ids, keys: Ids, entities: Ids, passage: Ids, name: Ids) -> Ids:
-    """Return what names mean in passages: what they mean there (`keys`, `entities`), or else everywhere."""
-    meant, wanted = everywhere[name], passage * everywhere.size + name
-    found = np.flatnonzero(np.isin(wanted, keys))
-    meant[found] = entities[np.searchsorted(keys, wanted[found])]
-    return meant
+class Entities(Mapping[str, int]):
+    """The nodes of the entities of a graph, by each of their names in normal form."""
+
+    def __init__(self, graph: EntityGraph) -> None:
+        self._graph = graph
+
+    def __getitem__(self, name: str) -> int:
+        graph = self._graph
+        for form in dict.fromkeys((graph._given.get(name, name), name)):
+            row = graph._row(form)
+            if row >= 0 and graph._is_entity(row):
+                return graph._space.node(NAMES, graph._meanings.entity(row))
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        graph = self._graph
+        rows = (row for row in range(len(graph._names)) if row not in graph._missing and graph._is_entity(row))
+        names = dict.fromkeys(graph._names[row] for row in rows)
+        return iter(names | dict.fromkeys(name for name in graph._given if name in self))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
-def _first_places(numbers: Ids, size: int) -> Ids:
-    """Return the first position of each number below `size`; for a missing one, a position after all others."""
-    found, first = np.unique(numbers, return_index=True)
-    places = np.full(size, numbers.size)
-    places[found] = first
-    return places
+class EntityIndex:
+    """Keeps the triple graph in step with the records; one thread at a time.
+
+    Args:
+        stored: the index as it is stored (`entity_index`).
+        rows: what it is made of, if it was just made.
+    """
+
+    def __init__(self, stored: Stored | None = None, rows: EntityRows | None = None) -> None:
+        if stored is None:
+            stored, rows = entity_index(NO_PASSAGES)
+        self.stored, self.rows = stored, rows or EntityRows(stored)
+        self._walk = walk_rows(stored.arrays)
+        self._space = NodeSpace(len(stored.texts["ids"]), self._walk.size - len(stored.texts["ids"]))
+        self._edges = EdgeChanges(self._walk)
+        self._meanings = Meanings(stored)
+        self._times: Counter[Row] = Counter()
+
+    def graph(self, given: Mapping[str, str]) -> EntityGraph:
+        """Return the graph as it is now; `given` has the entities of the names that people gave, in normal form."""
+        walk = PageRankGraph.of(self._nodes, self._walk, self._edges)
+        passages = self.rows.passages.snapshot(self._space)
+        given = {name: normalise(entity) for name, entity in given.items()}
+        return EntityGraph(
+            passages, walk, self.rows.names, self.rows.missing, self._meanings, given, self._space, self.rows
+        )
+
+    def update(self, ids: Sequence[str], now: Mapping[str, Given]) -> None:
+        """Bring passages up to date: those in `now` are as there, the others are gone."""
+        changes = self._changes(ids, now)
+        before = {passage: self._contribution(passage) for passage in changes}
+        titles = self._titles(changes)
+        names, namings = self._put(changes)
+        joining = Joining(self.rows)
+        joined, borne = self._rejoined(joining, names, namings)
+        around = self._around(joining, changes, joined, borne, titles)
+        before |= {passage: self._contribution(passage) for passage in around.difference(before)}
+        in_passages = {passage: joining.in_passage(passage) for passage in before}
+        self._meanings = Meanings(
+            self.stored,
+            {**self._meanings.everywhere, **joined},
+            {**self._meanings.bearers_now, **borne},
+            {**self._meanings.in_passages, **in_passages},
+        )
+        for passage, (named, facts) in before.items():
+            self._count(passage, named, facts, -1)
+        for passage in before:
+            self._count(passage, *self._contribution(passage), 1)
+
+    @property
+    def passages(self) -> PassageTable:
+        """The passages."""
+        return self.rows.passages
+
+    @property
+    def grown(self) -> bool:
+        """Whether most nodes are new; numbers of removed ones are not given again."""
+        return self._nodes > 2 * self._space.stored
+
+    @property
+    def _nodes(self) -> int:
+        return self._space.size(len(self.rows.passages), len(self.rows.names))
+
+    def take(self, ids: Sequence[str], now: Mapping[str, Given]) -> None:
+        """Take over what passages say, without the graph; `made` must follow."""
+        for passage, (facts, namings) in self._changes(ids, now).items():
+            self.rows.put(passage, facts, namings)
+
+    def made(self) -> "EntityIndex":
+        """Return an index of the same passages without changes in memory."""
+        return EntityIndex(*entity_index(self.rows.data(self.rows.passages.live())))
+
+    def _changes(self, ids: Sequence[str], now: Mapping[str, Given]) -> dict[int, tuple[Sequence[Row], Sequence[Row]]]:
+        """Return the facts and namings of the passages that changed; new ones get rows, in the order of storing."""
+        given = sorted(now.values(), key=lambda one: one.number)
+        rows, gone = self.rows.passages.brought({one.id: one.number for one in given}, ids)
+        changes: dict[int, tuple[Sequence[Row], Sequence[Row]]] = {passage: ((), ()) for passage in gone}
+        for one, (facts, namings) in zip(given, self.rows.numbered(given), strict=True):
+            passage = rows[one.id]
+            if (list(self.rows.facts(passage)), list(self.rows.namings(passage))) != (facts, namings):
+                changes[passage] = facts, namings
+        return changes
+
+    def _put(self, changes: Mapping[int, tuple[Sequence[Row], Sequence[Row]]]) -> tuple[set[int], set[Row]]:
+        """Replace what passages say; return the names whose joining may depend on it, and the namings that differ.
+
+        These names came or went, or are abbreviations, for which it counts how often they are used.
+        """
+        names, came, namings = set[int](), set[int](), set[Row]()
+        for passage, (facts, called) in changes.items():
+            was = list(self.rows.facts(passage)), list(self.rows.namings(passage))
+            self.rows.put(passage, facts, called)
+            names.update(end for head, _, tail in [*was[0], *facts] for end in (head, tail))
+            namings.update(set(was[1]) ^ set(called))
+            came.update(end for name, entity, _ in [*was[1], *called] for end in (name, entity) if end != NONE)
+        return {*self.rows.told(names | came), *filter(self._is_abbreviation, names)}, namings
+
+    def _is_abbreviation(self, name: int) -> bool:
+        return any(self.rows.kind(kind) == ABBREVIATION for _, _, kind in self.rows.given(name))
+
+    def _rejoined(
+        self, joining: Joining, names: Iterable[int], namings: Iterable[Row]
+    ) -> tuple[dict[int, int], dict[int, Sequence[int]]]:
+        """Return the names that mean something else than before, and those with other bearers."""
+        rows, touched = self.rows, set(names)
+        words = {word for name in touched for word in rows.names[name].split()}
+        known = [row for row in rows.names.find(sorted(words)).tolist() if row >= 0]
+        touched.update(row for row in known if rows.given(row))
+        for name, entity, _ in namings:
+            touched.update([name, *self._named_as(name)])
+            touched.update([] if entity == NONE else [entity, *self._named_as(entity)])
+        for name in list(touched):
+            for _, entity, _ in rows.given(name):
+                touched.update([] if entity == NONE else self._named_as(entity))
+        frontier = list(touched)
+        while frontier:  # names lead to entities by way of others
+            frontier = [
+                one for one in dict.fromkeys(o for name in frontier for o in self._named_as(name)) if one not in touched
+            ]
+            touched.update(frontier)
+        joined = {name: entity for name in touched if (entity := joining.entity(name)) != self._meanings.entity(name)}
+        touched.update(other for entity in joined for other in self._named_as(entity))
+        borne = {
+            name: several
+            for name in touched
+            if tuple(several := joining.several(name)) != tuple(self._meanings.bearers(name))
+        }
+        return joined, borne
+
+    def _named_as(self, entity: int) -> list[int]:
+        return [name for _, name, _ in self.rows.naming(entity)]
+
+    def _around(
+        self,
+        joining: Joining,
+        changed: Iterable[int],
+        joined: Iterable[int],
+        borne: Iterable[int],
+        titles: Iterable[int],
+    ) -> set[int]:
+        """Return the passages in which names may mean something else than before; `titles` are those of before."""
+        rows, around = self.rows, set(changed)
+        for name in {*joined, *borne}:
+            around.update(rows.users(name))
+            around.update(passage for passage, *_ in [*rows.given(name), *rows.naming(name)])
+        for title in {*titles, *self._titles(around)}:
+            for name in {title, *self._named_as(title)}:
+                if title in joining.several(name) or title in self._meanings.bearers(name):
+                    around.update(rows.users(name))
+        return around
+
+    def _titles(self, passages: Iterable[int]) -> set[int]:
+        rows = self.rows
+        return {name for passage in passages for name, _, kind in rows.namings(passage) if rows.kind(kind) == TITLE}
+
+    def _contribution(self, passage: int) -> tuple[frozenset[int], frozenset[Row]]:
+        """Return the entities and the facts that a passage has in the graph."""
+        here = self._meanings.in_passage(passage)
+        facts = self.rows.facts(passage)
+        names = {end for head, _, tail in facts for end in (head, tail)}
+        meant = {name: here.get(name, self._meanings.entity(name)) for name in names}
+        return frozenset(meant.values()), frozenset((meant[head], by, meant[tail]) for head, by, tail in facts)
+
+    def _count(self, passage: int, named: Iterable[int], facts: Iterable[Row], by: int) -> None:
+        node = self._space.node
+        for entity in named:
+            self._edges.add(node(PASSAGES, passage), node(NAMES, entity), by)
+        for fact in facts:
+            stated = self._stated(fact) + self._times[fact]
+            self._times[fact] += by
+            if (stated > 0) != (stated + by > 0):
+                self._edges.add(node(NAMES, fact[0]), node(NAMES, fact[2]), by)
+
+    def _stated(self, fact: Row) -> int:
+        """Return how many passages state a fact, as it is stored."""
+        arrays = self.stored.arrays
+        heads = between(arrays["stated_head"], fact[0])
+        tails = between(arrays["stated_tail"][heads], fact[2])
+        relations = between(arrays["stated_relation"][heads][tails], fact[1])
+        times = arrays["stated_times"][heads][tails][relations]
+        return int(times[0]) if times.size else 0
 
 
-def _distinct(numbers: Ids) -> tuple[Ids, Ids]:
-    """Return the count and the first position of each number."""
-    _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
-    return counts, first
+def part_of(rows: EntityRows, passages: Ids, given: Mapping[str, str]) -> EntityGraph:
+    """Return the graph of some passages (rows, ascending), as if there were no others."""
+    data = rows.data(passages)
+    return EntityIndex(*entity_index(data, data.names)).graph(given)

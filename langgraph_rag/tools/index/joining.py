@@ -1,68 +1,23 @@
-"""Names of entities: how they are compared, and which of them name the same entity."""
+"""Which names mean one entity, as far as the passages of a knowledge base tell: a wrong merge is worse than none.
+
+A name that a passage gives holds in that passage. A name of its own, such as "also known as", is joined elsewhere, too,
+if nothing else bears it; a single word must also be part of no other name, unless it is an abbreviation. A part of a
+name, such as a title without its qualifier, may mean something else in another passage: there it is joined only if the
+passage tells: by year or kind (`the 1931 film Nine Tides`), by a relation (`directed by` for a director), or by another
+end of the fact, which the passage about the bearer names, too.
+"""
 
 import re
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from langgraph_rag.normal_forms import normalise
-from langgraph_rag.records import Statement
 from langgraph_rag.tools.facts.names import ABBREVIATION, INITIALS, KINDS, TITLE, WORD
-from langgraph_rag.tools.index.pagerank import Ids, Nodes, Rows
 
-_ALIKE = 0.5  # share of common words of two names; with fewer, they rarely mean the same
-_COMMON = 200  # maximum names with a word that is used to find similar names
-
-
-class Names:
-    """Names in normal form; other threads may read while one adds and removes."""
-
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._by_word: defaultdict[str, dict[str, None]] = defaultdict(dict)  # ordered, with fast removal
-        self.add(names)
-
-    def add(self, names: Iterable[str]) -> None:
-        """Add new names."""
-        for name in names:
-            for word in dict.fromkeys(name.split()):
-                self._by_word[word][name] = None
-
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove existing names."""
-        for name in names:
-            for word in dict.fromkeys(name.split()):
-                del self._by_word[word][name]
-                if not self._by_word[word]:
-                    del self._by_word[word]
-
-    def with_word(self, word: str) -> Iterable[str]:
-        """Return the names with a word in them."""
-        return tuple(self._by_word.get(word, ()))
-
-    def alike(self, name: str, among: Container[str]) -> Mapping[str, float]:
-        """Return the names in `among` that share at least half of all words with a name, each with this share."""
-        words = set(name.split())
-        by_word = (self._by_word.get(word, ()) for word in words)
-        candidates = {other for names in by_word if len(names) <= _COMMON for other in tuple(names) if other in among}
-        shares = {other: _shared(words, set(other.split())) for other in candidates}
-        return {other: share for other, share in shares.items() if share >= _ALIKE}
-
-
-def _shared(one: set[str], other: set[str]) -> float:
-    return len(one & other) / len(one | other)
-
-
-WithWord = Callable[[str], Iterable[str]]
-Place = tuple[str, str]
-"""The id of a passage, and a name in it."""
-_NONE = -1  # the entity of what is said of a name
+NONE = -1
+"""The entity of what is said of a name."""
 _DIFFERS = -9  # more than anything that fits
 _REGNAL = re.compile(r"\w+ [ivxl]+")  # many kings have the name
 _OFTEN = 12  # facts
@@ -88,11 +43,6 @@ class Joins:
     bearers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The entities that bear a name which is not joined, in alphabetical order."""
 
-    def with_given(self, names: Mapping[str, str]) -> "Joins":
-        """Return these joins with the names that people gave; the entities are written as people write them."""
-        given = {name: self.entity(normalise(entity)) for name, entity in names.items()}
-        return replace(self, everywhere={**self.everywhere, **given})
-
     def entity(self, name: str) -> str:
         """Return the entity of a name outside of passages: itself, if it is not joined."""
         return self.everywhere.get(name, name)
@@ -102,192 +52,168 @@ class Joins:
         return self.in_passage.get((passage, name)) or self.entity(name)
 
 
-class NameRows:
-    """The names that passages give, kept for a fast rebuild after changes of passages.
+class Said(Protocol):
+    """What passages say of names. Passages, names, relations and kinds are rows; titles name themselves."""
+
+    def name(self, name: int, /) -> str:
+        """Return a name in normal form."""
+
+    def relation(self, relation: int, /) -> str:
+        """Return a relation in normal form."""
+
+    def kind(self, kind: int, /) -> str:
+        """Return what kind of name it is (`facts.names`), or what is said of it."""
+
+    def given(self, name: int, /) -> Sequence[tuple[int, int, int]]:
+        """Return the passage, entity (or `NONE`) and kind of each naming with a name, without titles."""
+
+    def naming(self, entity: int, /) -> Sequence[tuple[int, int, int]]:
+        """Return the passage, name and kind of each naming of an entity, without titles."""
+
+    def titled(self, name: int, /) -> Sequence[int]:
+        """Return the passages with a title."""
+
+    def namings(self, passage: int, /) -> Sequence[tuple[int, int, int]]:
+        """Return the name, entity and kind of all namings in a passage."""
+
+    def facts(self, passage: int, /) -> Sequence[tuple[int, int, int]]:
+        """Return the head, relation and tail of the facts of a passage."""
+
+    def uses(self, name: int, /) -> int:
+        """Return how often a name is an end of a fact."""
+
+    def with_word(self, word: str, most: int, /) -> Collection[int]:
+        """Return the names with a word in them; if there are more than `most`, some of them that are more."""
+
+
+class Joining:
+    """Tells which entities names mean, by what passages say now; what it was asked once, it keeps.
 
     Args:
-        entities: the nodes of entities by normal form, shared with their facts.
-        passages: the nodes of passages by id, shared with their facts.
+        said: what passages say; it must not change.
     """
 
-    def __init__(self, entities: "defaultdict[str, int]", passages: "defaultdict[str, int]") -> None:
-        self._entities, self._passages = entities, passages
-        self._kinds: defaultdict[str, int] = defaultdict(Nodes())
-        self._title = self._kinds[TITLE]
-        self.rows = Rows(4)  # passage, name, entity, kind
+    def __init__(self, said: Said) -> None:
+        self._said = said
+        self._bearers: dict[int, frozenset[int]] = {}
+        self._entities: dict[int, int] = {}
+        self._several: dict[int, Sequence[int]] = {}
+        self._around: dict[int, frozenset[int]] = {}
 
-    def add(self, namings: Iterable[tuple[str, str, str, str]]) -> None:
-        """Add the names that passages give: id of the passage, name, entity, kind."""
-        rows = array("q")
-        for id_, name, entity, kind in namings:
-            form, of = normalise(name), normalise(entity)
-            if form:
-                node = self._entities[of] if of else _NONE
-                rows.extend((self._passages[id_], self._entities[form], node, self._kinds[kind]))
-        self.rows.add(rows)
+    def bearers(self, name: int) -> frozenset[int]:
+        """Return all that bears a name; one with initials is borne by what is titled without them."""
+        if name not in self._bearers:
+            given = self._said.given(name)
+            found = {entity for _, entity, kind in given if entity != NONE and self._said.kind(kind) != INITIALS}
+            found.update([name] if self._said.titled(name) else [])
+            short = {entity for _, entity, kind in given if entity != NONE and self._said.kind(kind) == INITIALS}
+            found.update(entity for entity in short if self._initialled(entity) == {name} and self._borne(entity))
+            self._bearers[name] = frozenset(found)
+        return self._bearers[name]
 
-    def joins(
-        self,
-        passages: Mapping[str, int],
-        facts: Ids,
-        relations: Mapping[str, int],
-        with_word: Callable[[str], Iterable[str]],
-    ) -> Joins:
-        """Return which names are joined by what passages say.
+    def entity(self, name: int) -> int:
+        """Return the entity of a name outside of passages: itself, if it is not joined.
 
-        Args:
-            passages: the nodes of the passages by id.
-            facts: passage, head, relation and tail of each of their facts; shape: 4 x facts.
-            relations: the numbers of relations by normal form.
-            with_word: returns the names with a word in them.
+        A name is joined if nothing else bears it, and it is not only a part of its entity. One that leads back to
+        itself is not.
         """
-        there = self.rows.columns[:, np.isin(self.rows.columns[0], list(passages.values()))]
-        _, name, entity, kind = there
-        others = np.unique(
-            np.concatenate([name[(kind != self._title) & (entity != _NONE)], entity[kind != self._title]])
-        )
-        there = there[:, np.isin(name, others)]  # most titles have no other name
-        kinds = {number: kind for kind, number in self._kinds.items()}
-        ids = {node: id_ for id_, node in passages.items()}
-        forms = {node: form for form, node in self._entities.items()} | {_NONE: ""}
-        given = _Given([(ids[at], forms[one], forms[of], kinds[how]) for at, one, of, how in there.T.tolist()])
-        uses = np.bincount(facts[[1, 3]].ravel(), minlength=1)
-        everywhere = given.everywhere(
-            with_word, {forms[node] for node in np.flatnonzero(uses > _OFTEN).tolist() if node in forms}
-        )
-        bearers = given.several(everywhere)
-        wanted, homes = [self._entities[one] for one in bearers], given.homes(bearers)
-        near = np.isin(facts[0], [passages[id_] for id_ in chain.from_iterable(homes.values())])
-        using = np.isin(facts[1], wanted) | np.isin(facts[3], wanted)
-        how = {number: relation for relation, number in relations.items()} if using.any() else {}
+        if name not in self._entities:
+            seen = [name]
+            while (following := self._whole(seen[-1])) not in seen:
+                seen.append(following)
+            self._entities[name] = seen[-1] if following == seen[-1] else name
+        return self._entities[name]
 
-        def stated(some: npt.NDArray[np.bool_]) -> list[Statement]:
-            return [(ids[at], forms[head], how[by], forms[tail]) for at, head, by, tail in facts[:, some].T.tolist()]
+    def several(self, name: int) -> Sequence[int]:
+        """Return the bearers of a name that is not joined, in alphabetical order; none if it has none but itself."""
+        if name not in self._several:
+            told: list[int] = []
+            if self.entity(name) == name:
+                told = sorted({self.entity(entity) for entity in self.bearers(name)}, key=self._said.name)
+            self._several[name] = () if told == [name] else told
+        return self._several[name]
 
-        beside = defaultdict[str, set[str]](set)
-        for id_, head, _, tail in stated(near) if using.any() else ():
-            beside[id_].update((everywhere.get(head, head), everywhere.get(tail, tail)))
-        around = {entity: set().union(*(beside[id_] for id_ in those)) for entity, those in homes.items()}
-        return Joins(everywhere, given.in_passages(everywhere, bearers, stated(using), around), bearers)
+    def in_passage(self, passage: int) -> dict[int, int]:
+        """Return what names mean in a passage, where that is not what they mean everywhere."""
+        here, said, own = defaultdict[int, set[int]](set), defaultdict[int, set[str]](set), set[int]()
+        for name, entity, kind in self._said.namings(passage):
+            if self._said.kind(kind) == TITLE:
+                own.add(name)
+            elif entity == NONE:
+                said[name].update(self._said.kind(kind).split())
+            elif self._said.kind(kind) != INITIALS:
+                here[name].add(self.entity(entity))
+        meant = {
+            name: entity
+            for name, (entity, *others) in here.items()
+            if not others and self._fit(entity, name, said[name] & KINDS) > _DIFFERS
+        }
+        for name, fits in self._fitting(passage, said).items():
+            best = [entity for entity, fit in fits.items() if fit == max(fits.values()) > 0]
+            if name not in here and name not in own and len(best) == 1:
+                meant[name] = best[0]
+        for name, kinds in said.items():
+            entity = self.entity(name)
+            if entity != name and (WORD in kinds or self._fit(entity, name, kinds) == _DIFFERS):
+                meant.setdefault(name, name)
+        return {name: entity for name, entity in meant.items() if entity != self.entity(name)}
 
+    def _fitting(self, passage: int, said: Mapping[int, Collection[str]]) -> dict[int, Counter[int]]:
+        """Return how well the facts of a passage fit the bearers of the names in them."""
+        fitting = defaultdict[int, Counter[int]](Counter)
+        for head, by, tail in self._said.facts(passage):
+            for name, other in ((head, tail), (tail, head)):
+                for entity in self.several(name):
+                    relation = self._said.relation(by)
+                    last = relation.split()[-1:] if name == tail else ()
+                    fit = self._fit(entity, name, [*said.get(name, ()), *last])
+                    mutual = self.entity(other) in self._beside(entity)
+                    tells = entity != name and _tells(
+                        relation, self._said.name(entity), self._said.name(name), mutual=mutual
+                    )
+                    fitting[name][entity] += fit + (fit > _DIFFERS) * tells
+        return fitting
 
-class _Given:
-    """What passages say of names: id of the passage, name, entity (or none), kind; all in normal form."""
+    def _beside(self, entity: int) -> frozenset[int]:
+        """Return what is named in the passages about an entity."""
+        if entity not in self._around:
+            facts = [fact for passage in self._said.titled(entity) for fact in self._said.facts(passage)]
+            self._around[entity] = frozenset(self.entity(end) for head, _, tail in facts for end in (head, tail))
+        return self._around[entity]
 
-    def __init__(self, given: Sequence[tuple[str, str, str, str]]) -> None:
-        self._given = given
-        self._titles = {name for _, name, _, kind in given if kind == TITLE}
-        self._bearers = defaultdict[str, set[str]](set)
-        for _, name, entity, kind in given:
-            if entity and kind != INITIALS:
-                self._bearers[name].add(entity)
-        for entity, names in self._initialled().items():
-            if len(names) == 1 and (entity in self._titles or entity in self._bearers):
-                self._bearers[min(names)].add(entity)
+    def _fit(self, entity: int, name: int, said: Collection[str]) -> int:
+        return 0 if entity == name or not said else _fit(self._said.name(entity), self._said.name(name), said)
 
-    def _initialled(self) -> Mapping[str, set[str]]:
-        initialled = defaultdict[str, set[str]](set)
-        for _, name, entity, kind in self._given:
-            if kind == INITIALS:
-                initialled[entity].add(name)
-        return initialled
+    def _initialled(self, entity: int) -> set[int]:
+        return {name for _, name, kind in self._said.naming(entity) if self._said.kind(kind) == INITIALS}
 
-    def everywhere(self, with_word: WithWord, often: Container[str]) -> dict[str, str]:
-        """Return the entities of the names that nothing else bears, and that are not only a part of their entity's.
+    def _borne(self, name: int) -> bool:
+        given = ((entity, self._said.kind(kind)) for _, entity, kind in self._said.given(name))
+        return bool(self._said.titled(name)) or any(entity != NONE and kind != INITIALS for entity, kind in given)
+
+    def _single(self, name: int) -> int:
+        """Return the only bearer of a name; the name itself if there is none, or several."""
+        bearers = self.bearers(name)
+        return next(iter(bearers)) if len(bearers) == 1 else name
+
+    def _whole(self, name: int) -> int:
+        """Return the only bearer of a name that is not only a part of it, or the name itself.
 
         An abbreviation that is used often, but explained once, may mostly mean something known to everybody.
         """
-        explained = Counter(name for _, name, _, kind in self._given if kind == ABBREVIATION)
-        short = {name for name, times in explained.items() if times > 1 or name not in often}
-        single = {name: min(those) for name, those in self._bearers.items() if len(those) == 1 and those != {name}}
-        own = defaultdict[str, set[str]](set)
-        for name, entity in single.items():
-            own[entity].update((name, entity))
-        whole = {
-            name: entity
-            for name, entity in single.items()
-            if not (set(name.split()) < set(entity.split()) or _REGNAL.fullmatch(name))
-            and (name in short if name in explained else " " in name or own[entity].issuperset(with_word(name)))
-        }
-        return {name: entity for name in whole if (entity := _end(name, whole)) != name}
-
-    def several(self, everywhere: Mapping[str, str]) -> dict[str, list[str]]:
-        """Return the bearers of the names that are not joined everywhere."""
-        told = {
-            name: sorted({everywhere.get(entity, entity) for entity in those})
-            for name, those in self._bearers.items()
-            if name not in everywhere
-        }
-        return {name: those for name, those in told.items() if those != [name]}
-
-    def homes(self, bearers: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-        """Return the passages about each of some bearers of names."""
-        homes: dict[str, list[str]] = {entity: [] for those in bearers.values() for entity in those}
-        for id_, name, _, kind in self._given:
-            if kind == TITLE and name in homes:
-                homes[name].append(id_)
-        return homes
-
-    def in_passages(
-        self,
-        everywhere: Mapping[str, str],
-        bearers: Mapping[str, Sequence[str]],
-        using: Iterable[Statement],
-        around: Mapping[str, Container[str]],
-    ) -> dict[tuple[str, str], str]:
-        """Return what names mean in single passages, where that is not what they mean everywhere.
-
-        Args:
-            everywhere: what names mean in all passages.
-            bearers: the bearers of the other names.
-            using: the facts with these names, of any passage.
-            around: what is named in the passages about a bearer.
-        """
-        here, said = self._in_passages(everywhere)
-        meant = {
-            (id_, name): entity
-            for (id_, name), (entity, *others) in here.items()
-            if not others and _fit(entity, name, said[id_, name] & KINDS) > _DIFFERS
-        }
-        own = {(id_, name) for id_, name, _, kind in self._given if kind == TITLE}
-        fitting = defaultdict[Place, Counter[str]](Counter)
-        for id_, head, relation, tail in using:
-            for name, other in ((head, tail), (tail, head)):
-                for entity in bearers.get(name, ()):
-                    fit = _fit(
-                        entity, name, [*said.get((id_, name), ()), *(relation.split()[-1:] if name == tail else ())]
-                    )
-                    mutual = everywhere.get(other, other) in around[entity]
-                    tells = name != entity and _tells(relation, entity, name, mutual=mutual)
-                    fitting[id_, name][entity] += fit + (fit > _DIFFERS) * tells
-        for place, fits in fitting.items():
-            best = [entity for entity, fit in fits.items() if fit == max(fits.values()) > 0]
-            if place not in here and place not in own and len(best) == 1:
-                meant[place] = best[0]
-        for (id_, name), kinds in said.items():
-            if name in everywhere and (WORD in kinds or _fit(everywhere[name], name, kinds) == _DIFFERS):
-                meant.setdefault((id_, name), name)
-        return {place: entity for place, entity in meant.items() if entity != everywhere.get(place[1], place[1])}
-
-    def _in_passages(
-        self, everywhere: Mapping[str, str]
-    ) -> tuple[Mapping[Place, set[str]], defaultdict[Place, set[str]]]:
-        """Return the entities that each passage gives to a name, and what it says of a name."""
-        here, said = defaultdict[Place, set[str]](set), defaultdict[Place, set[str]](set)
-        for id_, name, entity, kind in self._given:
-            if entity and kind not in (TITLE, INITIALS):
-                here[id_, name].add(everywhere.get(entity, entity))
-            elif not entity and name in self._bearers:
-                said[id_, name].update(kind.split())
-        return here, said
-
-
-def _end(name: str, joined: Mapping[str, str]) -> str:
-    """Follow a name to its entity, and return it; the name itself if it leads back to it."""
-    seen = [name]
-    while (following := joined.get(seen[-1], seen[-1])) not in seen:
-        seen.append(following)
-    return seen[-1] if following == seen[-1] else name
+        entity = self._single(name)
+        if entity == name:
+            return name
+        text, words = self._said.name(name), set(self._said.name(name).split())
+        if words < set(self._said.name(entity).split()) or _REGNAL.fullmatch(text):
+            return name
+        explained = sum(self._said.kind(kind) == ABBREVIATION for _, _, kind in self._said.given(name))
+        if explained:
+            return entity if explained > 1 or self._said.uses(name) <= _OFTEN else name
+        if " " in text:
+            return entity
+        own = {other for _, other, _ in self._said.naming(entity) if self._single(other) == entity} | {entity}
+        return entity if own.issuperset(self._said.with_word(text, len(own))) else name
 
 
 class _Qualifier(NamedTuple):

@@ -177,7 +177,8 @@ def _edges(graph: EntityGraph, entities: Sequence[str], read: Read) -> Iterator[
     facts, wanted = read(ids), set(entities)
     for id_, fact in [(one, fact) for one in ids for fact in facts.get(one, ())]:
         head, relation, tail = map(normalise, fact["triple"])
-        head, tail = graph.joins.meant(id_, head), graph.joins.meant(id_, tail)
+        meant = graph.meant(id_, (head, tail))
+        head, tail = meant[head], meant[tail]
         if head in wanted or tail in wanted:
             triple = Triple(triple=[*fact["triple"]], sources=[])
             edge = edges.setdefault((head, relation, tail), _Edge(head, tail, triple))

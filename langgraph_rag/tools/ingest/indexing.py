@@ -225,9 +225,10 @@ class Indexer:
         similarity: Similarity,
         embedder: Embedder,
         check_not_closing: Callable[[], None],
+        stored_more: Callable[[], None],
         pipeline: str | None = None,
     ) -> None:
-        self._pipeline = pipeline
+        self._pipeline, self._stored_more = pipeline, stored_more
         self._records, self._vectors, self._similarity, self._embedder = records, vectors, similarity, embedder
         self._check_not_closing = check_not_closing
         self._unused = list[str]()  # triple vectors; not returned, as an interrupted caller would lose them
@@ -351,6 +352,7 @@ class Indexer:
             self._vectors.put(ids, np.stack([waiting[id_] for id_ in ids]))
             self._records.waiting.forget(ids)
         self._records.words.keep()
+        self._stored_more()
         self._vectors.settle()
 
     def forget_triples(self, unused: Sequence[str]) -> None:

@@ -262,7 +262,9 @@ class Searcher:
         """Return the best passages that together tell the query, of the first those last to which no name leads."""
         told = self._records.told(request.query, ids_of(ranking[:DEPTH]), request.visible)
         best = covering(ranking, *told, max(request.k, _LED))
-        led = led_first(request.query, self._records.passages(ids_of(best[:_LED])), KEPT)
+        with self._records.beside():
+            first = self._records.passages(ids_of(best[:_LED]))
+        led = led_first(request.query, first, KEPT)
         ids = dict.fromkeys([*ids_of(led), *ids_of(best)])  # one that was just deleted is no record
         scored = zip(ids, best, strict=True)
         return [ScoredPassage(id=id_, score=one["score"]) for id_, one in scored][: request.k]
@@ -279,7 +281,8 @@ class Searcher:
 
     def _stated(self, passages: Sequence[ScoredPassage], extractor: str) -> list[Sequence[str]]:
         """Return the facts of some passages, each once."""
-        statements = self._records.triples.statements(extractor, ids_of(passages))
+        with self._records.beside():
+            statements = list(self._records.triples.statements(extractor, ids_of(passages)))
         return list(dict.fromkeys(statement[1:] for statement in statements))
 
 

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS changes (
     log TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (log, number)) WITHOUT ROWID;
 """
 _LAST = "(SELECT max(number) AS last FROM changes WHERE log = ?)"
-_KEPT = 10_000  # ids; after more changes, derived data is rebuilt
+_KEPT = 100_000  # ids; after more changes, derived data is rebuilt
 
 
 class ChangeLog:

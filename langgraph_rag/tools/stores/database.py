@@ -36,10 +36,11 @@ class Database:
             self._connection.execute("PRAGMA foreign_keys=ON")
             self._connection.execute(f"PRAGMA mmap_size={_MAPPED}")
             self._watch = sqlite3.connect(path, timeout=BUSY_TIMEOUT, check_same_thread=False)
+            self._watch.execute(f"PRAGMA mmap_size={_MAPPED}")
             opened.pop_all()
         self.execute, self.executemany = self._connection.execute, self._connection.executemany
         self.executescript = self._connection.executescript
-        self._glancing = threading.Lock()
+        self._glancing, self._beside = threading.RLock(), 0
         self._closed = False
 
     def close(self) -> None:
@@ -93,6 +94,26 @@ class Database:
             finally:
                 self._connection.rollback()
 
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Run the queries of the block on one version of the file, without waiting for a running change.
+
+        Raises:
+            KnowledgeBaseError: when the file cannot be read.
+        """
+        with self._glancing:
+            outer, self._beside = self._beside, threading.get_ident()
+            if outer:
+                yield
+                return
+            try:
+                self._read("BEGIN", ())
+                yield
+            finally:
+                self._beside = 0
+                if not self._closed:
+                    self._watch.rollback()
+
     def rows(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of `SELECT columns FROM of`, in the order of a subquery; no column may be a blob.
 
@@ -119,6 +140,11 @@ class Database:
         return json.loads(listed), joined or b""
 
     def _read(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        if self._beside == threading.get_ident():
+            try:
+                return self._watch.execute(query, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                raise self._failure("read", error) from error
         with self._lock:
             try:
                 return self.execute(query, values).fetchall()

@@ -10,7 +10,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -185,6 +185,10 @@ class PostgresDatabase:
                 raise self._failure("read", error) from error
             finally:
                 self._roll_back()
+
+    def beside(self) -> AbstractContextManager[None]:
+        """Run the queries of the block on one version of the tables; readers never wait for changes."""
+        return self.snapshot()
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Any:
         """Run a query, as part of the running transaction; return its cursor."""

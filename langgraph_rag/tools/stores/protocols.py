@@ -259,6 +259,9 @@ class SqlDatabase(Protocol):
     def snapshot(self) -> AbstractContextManager[None]:
         """Run the queries of a block on one version."""
 
+    def beside(self) -> AbstractContextManager[None]:
+        """Run the queries of a block on one version, without waiting for a running change."""
+
     def rows(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of `SELECT columns FROM of`."""
 

@@ -158,6 +158,14 @@ class Records:
         """The log of stored and removed vectors, by any process; the vectors themselves are stored elsewhere."""
         return ChangeLog(self._db, "vectors")
 
+    def beside(self) -> AbstractContextManager[None]:
+        """Read one version of the records in the block, without waiting for a running change."""
+        return self._db.beside()
+
+    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the numbers of stored passages, which tell the order of storing; unknown ones are left out."""
+        return dict(self._db.by_ids("id, number", "passages WHERE id IN", ids))
+
     def together(self) -> AbstractContextManager[None]:
         """Make all changes in the block in one transaction."""
         return self._db.change()
@@ -427,8 +435,12 @@ class RecordMemory:
 
     def __init__(self, records: Records) -> None:
         self._records = records
-        self._passages = _Remembered(lambda ids: {record["id"]: record for record in records.passages(ids)})
+        self._passages = _Remembered(self._read)
         self._facts: dict[str, _Remembered[list[Fact]]] = {}  # by extractor
+
+    def _read(self, ids: Sequence[str]) -> dict[str, Record]:
+        with self._records.beside():
+            return {record["id"]: record for record in self._records.passages(ids)}
 
     def passages(self, ids: Sequence[str], where: Where | None = None) -> list[Record]:
         """Return passages, each once, in the order of the ids; unknown ones, and those a filter hides, are left out."""
