@@ -96,7 +96,7 @@ def _blocks(page: Path) -> Iterator[tuple[str, str]]:
 def _kind(part: Tag, text: str) -> str:
     linked = sum(len(link.get_text()) for link in part.find_all("a"))
     if part.name in _KINDS:
-        return _KINDS[part.name] if part.name not in ("td", "th") or linked < len(text) / 2 else ""
+        return _KINDS[part.name]
     return "prose" if len(text.split()) >= _SAYS and linked < len(text) / 2 else ""
 
 
