@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import psycopg
 import pytest
 from fakes import ArithmeticEmbeddings
@@ -44,7 +45,7 @@ def opened(database: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def contents(kb: KnowledgeBase) -> Any:
     ids = kb.ids()
     facts = {repr(entry["triple"]): sorted(map(repr, entry["sources"])) for entry in kb.triples(ids)}
-    vectors = {id_: vector.tolist() for id_, vector in kb.vectors(ids).items()}
+    vectors = {id_: np.round(vector, 5).tolist() for id_, vector in kb.vectors(ids).items()}  # Chroma scales them again
     near = [kb.search("Who directed The Salt Road?", 5, by=by) for by in ("bm25", "graph")]
     info = {**kb.info(), "path": "", "vectors": ""}
     return kb.passages(ids), facts, vectors, near, kb.documents(), kb.names(), info, kb.fingerprint()

@@ -18,7 +18,7 @@ from langgraph_rag.cli.describing import info
 from langgraph_rag.cli.distilling import train
 from langgraph_rag.cli.drawing import draw_graph
 from langgraph_rag.cli.evaluating import evaluate_methods
-from langgraph_rag.cli.exchanging import export_to, import_into
+from langgraph_rag.cli.exchanging import copy_to, export_to, import_into
 from langgraph_rag.cli.indexing import index
 from langgraph_rag.cli.listing import show_methods
 from langgraph_rag.cli.page import chat
@@ -54,6 +54,7 @@ app.command()(info)
 app.command("graph")(draw_graph)
 app.command("export")(export_to)
 app.command("import")(import_into)
+app.command("copy")(copy_to)
 app.command("methods")(show_methods)
 app.command("eval")(evaluate_methods)
 app.command("compare")(compare_runs)

@@ -1,14 +1,15 @@
-"""`langgraph-rag export` and `import`: carry passages, vectors and facts to and from other systems."""
+"""`langgraph-rag export`, `import` and `copy`: carry passages, vectors and facts to and from other places."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from langgraph_rag.cli.options import EmbeddingsName, KbFolder, embedder, embedder_of
+from langgraph_rag.cli.options import EmbeddingsName, KbFolder, embedder, embedder_of, named_path
 from langgraph_rag.naming import counted
 from langgraph_rag.tools.ingest.exchange import Form, export, import_from
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.stores.copying import copy
 
 
 def export_to(
@@ -43,3 +44,18 @@ def import_into(
     ]
     left = f"; {counted(added['failed'], 'passage')} without facts" if added["failed"] else ""
     typer.echo(f"{', '.join(told)}{left}; the facts are those of {version}")
+
+
+def copy_to(
+    source: Annotated[
+        Path,
+        typer.Argument(parser=named_path, help="Knowledge base: a folder, or postgresql://USER@HOST/DATABASE#NAME."),
+    ],
+    target: Annotated[
+        Path,
+        typer.Argument(parser=named_path, help="The same: a new one, or an earlier copy, which is brought up to date."),
+    ],
+) -> None:
+    """Copy a knowledge base between folders and Postgres; nothing is embedded again. Repeat it to go on."""
+    copied = copy(source, target)
+    typer.echo(f"{counted(copied, 'passage')} copied; {target} is equal to {source} now.")

@@ -44,6 +44,7 @@ from langgraph_rag.tools.ingest.embeddings import CPU
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting
 from langgraph_rag.tools.ingest.tokens import tokens_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.stores.opening import is_address
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _KINDS = 8  # the most that messages name
@@ -134,8 +135,8 @@ def index(
     _check_size(splitting, embedder)
     if estimate and isinstance(extractor, ModelExtractor):
         with TemporaryDirectory() as nowhere:
-            there = kb if kb.exists() else Path(nowhere) / "kb"
-            with KnowledgeBase.open(there, embedder, read_only=kb.exists()) as base:
+            there = kb if _is_there(kb) else Path(nowhere) / "kb"
+            with KnowledgeBase.open(there, embedder, read_only=_is_there(kb)) as base:
                 if given:
                     base.splitting = _splitting(base.splitting, given)
                 typer.echo(_told(extractor, _to_read(base, base.split(read.documents), extractor)))
@@ -285,10 +286,14 @@ def _extractor(model: str | None, cache: Path | None) -> TripleExtractor | None:
     return ModelExtractor(load_model(model, cache=cache)) if model else None
 
 
+def _is_there(kb: Path) -> bool:
+    return is_address(kb) or kb.exists()
+
+
 def _emptied(folders: Iterable[Path], kb: Path) -> list[Path]:
     """Return the folders without readable files from which a knowledge base has passages."""
     empty = empty_folders(folders)
-    if not empty or not kb.exists():
+    if not empty or not _is_there(kb):
         return []
     with KnowledgeBase.open(kb, read_only=True) as base:
         return [folder for folder in empty if vanished(base.sources(), [folder])]

@@ -22,6 +22,7 @@ from langgraph_rag.models.loading import MODEL_FORMS, load_model
 from langgraph_rag.naming import expect_name
 from langgraph_rag.tools.ingest.embedder import embed_queries
 from langgraph_rag.tools.ingest.embeddings import CPU, MINILM, last_embedder, load_embeddings
+from langgraph_rag.tools.stores.opening import is_address
 
 
 def named_path(given: str | Path) -> Path:
@@ -31,6 +32,8 @@ def named_path(given: str | Path) -> Path:
     """
     if not given:
         raise typer.BadParameter("expected a file or a folder, got ''")
+    if ":///" in str(given):  # which a path would lose
+        raise typer.BadParameter(f"expected postgresql://USER@/DATABASE?host=FOLDER for a local socket, got {given}")
     return Path(os.path.expanduser(given))  # noqa: PTH111 - `Path` raises where `~name` is no user but a file
 
 
@@ -40,7 +43,8 @@ def path_option(*names: str, help: str, envvar: str | None = None) -> Any:  # no
 
 
 # the variables are those of `langgraph_rag.studio`
-KbFolder = Annotated[Path, path_option("--kb", help="Folder of the knowledge base.", envvar="LANGGRAPH_RAG_KB")]
+_KB = "Folder of the knowledge base, or postgresql://USER@HOST/DATABASE#NAME."
+KbFolder = Annotated[Path, path_option("--kb", help=_KB, envvar="LANGGRAPH_RAG_KB")]
 _METHODS = f"One of: {', '.join(METHODS)}"
 MethodName = Annotated[str, typer.Option("--method", help=f"{_METHODS}; or a method of an installed package.")]
 MethodOrAblation = Annotated[
@@ -146,7 +150,7 @@ def embedder(name: str | None, device: str = CPU) -> Embeddings | None:
 def embedder_of(kb: Path, name: str | None = None, device: str = CPU) -> Embeddings | None:
     """Load an embedder for indexing; for a new folder, test it first, so that a failure leaves no folder behind."""
     given = embedder(name, device)
-    if not os.path.exists(kb):  # noqa: PTH110 - `Path` raises without permission, which the knowledge base reports
+    if not is_address(kb) and not os.path.exists(kb):  # noqa: PTH110 - `Path` raises without permission, which the knowledge base reports
         given = given or last_embedder(None)
         embed_queries(given, [_PROBE])
     return given

@@ -861,7 +861,7 @@ class KnowledgeBase:
     # --- internals ---------------------------------------------------------------------------------------------------
     def _catch_up(self) -> None:
         """Bring what is derived from the records up to date, so that the next question need not."""
-        with suppress(KnowledgeBaseError):  # it was closed, or the server is away
+        with suppress(Exception):  # closed meanwhile, or away: the next question catches up, and tells what is wrong
             self._records.words.now()
             if self._walked:
                 self._graphs.entities(self.extractor.version)

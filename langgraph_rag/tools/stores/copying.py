@@ -107,7 +107,7 @@ class _Copy:
 
     def _numbers(self, where: str, *values: object) -> list[int]:
         return [
-            row[0] for row in self._from.rows("number", f"(SELECT number FROM passages WHERE {where}) some", *values)
+            row[0] for row in self._from.rows("number", f"(SELECT number FROM passages WHERE {where}) chosen", *values)
         ]
 
     def _catch_up(self, state: _State, end: int) -> int:
@@ -164,7 +164,7 @@ class _Copy:
             self._to.execute("DELETE FROM given_names")
             given = self._from.rows("form, name, entity", "given_names")
             _insert(self._to, "given_names", "form, name, entity", given)
-            for (extractor,) in self._to.rows("extractor", "(SELECT DISTINCT extractor FROM extractions) some"):
+            for (extractor,) in self._to.rows("extractor", "(SELECT DISTINCT extractor FROM extractions) chosen"):
                 own.changes(extractor).add([""])
             self._to.renumber()
             self._target.records.set_meta(_STATE, json.dumps(state))
@@ -192,7 +192,7 @@ def _rows(
 ) -> list[tuple[Any, ...]]:
     among, given = db.among(numbers)
     ordered = f" ORDER BY {order}" if order else ""
-    return db.rows(columns, f"(SELECT {columns} FROM {table} WHERE {key} {among}{ordered}) some", given)
+    return db.rows(columns, f"(SELECT {columns} FROM {table} WHERE {key} {among}{ordered}) chosen", given)
 
 
 def _insert(db: SqlDatabase, table: str, columns: str, rows: Sequence[Sequence[object]]) -> None:

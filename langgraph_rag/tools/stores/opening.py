@@ -27,7 +27,7 @@ from langgraph_rag.tools.stores.protocols import VectorStore
 from langgraph_rag.tools.stores.records import INDEXES, Records, RecordStore
 from langgraph_rag.tools.stores.vector_files import open_vectors
 
-_ADDRESS = re.compile(r"postgres(?:ql)?://")
+_ADDRESS = re.compile(r"(postgres(?:ql)?):/{1,2}(?!/)")  # of a `Path`, one stroke is left
 DEFAULT = "default"  # the name of a knowledge base in Postgres
 _CACHE = "LANGGRAPH_RAG_CACHE"  # the variable with the folder of local indexes of knowledge bases on servers
 
@@ -59,7 +59,7 @@ class Stores:
 
 def is_address(given: object) -> bool:
     """Return whether a place is the address of a Postgres server, and not a folder."""
-    return isinstance(given, str) and bool(_ADDRESS.match(given))
+    return isinstance(given, str | Path) and bool(_ADDRESS.match(str(given)))
 
 
 def open_stores(
@@ -93,7 +93,7 @@ def open_stores(
         return open_folder(place, opened, create=create, read_only=read_only, chroma=chroma, vectors=vectors)
     if chroma is not None or vectors is not None:
         raise KnowledgeBaseError("a knowledge base in Postgres has its vectors there, got another place for them")
-    address, _, named = str(place).partition("#")
+    address, _, named = _ADDRESS.sub(r"\1://", str(place), count=1).partition("#")
     if name and named:
         raise KnowledgeBaseError(f"expected one name, got {name!r} and {named!r} at the end of the address")
     return open_postgres(address, name or unquote(named) or DEFAULT, opened, create=create, read_only=read_only)
