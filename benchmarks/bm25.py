@@ -32,7 +32,7 @@ from scaling import repeated
 from langgraph_rag.records import Record, ids_of
 
 _SIZES = (20_000, 80_000)
-_QUESTIONS = 150
+_QUESTIONS = 100
 _DEPTH = 50
 _AT_ONCE = 2_000  # passages
 _FTS5 = """
@@ -80,13 +80,16 @@ class Package(Candidate):
 
     def load(self) -> None:
         if find_spec("langgraph_rag.tools.stores"):
+            from langgraph_rag.tools.index import words
             from langgraph_rag.tools.stores import records
 
             self._kind: Any = records.RecordStore
+            words.words_to_search("what is loaded once")
         else:
             from langgraph_rag.tools.storage import record_store  # type: ignore[import-not-found]
 
             self._kind = record_store.RecordStore
+            record_store.words_to_search("what is loaded once")
 
     def _store(self) -> Any:
         store = self._kind(self.folder / "records.sqlite")
@@ -122,6 +125,7 @@ class Fts5(Candidate):
         from langgraph_rag.tools.index import words
 
         self._words = words
+        words.words_to_search("what is loaded once")
 
     def make(self, passages: Iterator[Passage]) -> None:
         self.open()

@@ -274,7 +274,7 @@ def test_a_knowledge_base_of_another_format_says_what_to_do(kb: KnowledgeBase, o
     kb._records.set_meta("format", other)
     kb.close()
 
-    with pytest.raises(KnowledgeBaseError, match=f"has format {other}, .* reads format 4: {remedy}"):
+    with pytest.raises(KnowledgeBaseError, match=f"has format {other}, .* reads format 5: {remedy}"):
         KnowledgeBase.open(kb.path, ArithmeticEmbeddings())
 
 

@@ -3,14 +3,13 @@
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from fakes import ArithmeticEmbeddings
+from processes import start
 
 from langgraph_rag.tools.index import word_index
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
@@ -19,19 +18,6 @@ from langgraph_rag.tools.stores.records import INDEXES
 
 WORDS = "kell mill ferry harbour rain pier lamp tide isle 4.5.0 --dry-run ref/settings 東京の塔 Dvořák's".split()
 QUERIES = ["mill", "kell ferry", "4.5.0", "--dry-run of ref/settings", "東京", "dvorak", " ".join(WORDS), "unknown"]
-WRITER = """
-import random, sys
-from test_word_index import change, small
-from fakes import ArithmeticEmbeddings
-from langgraph_rag import KnowledgeBase
-small(setattr)
-with KnowledgeBase.open(sys.argv[1], ArithmeticEmbeddings()) as kb:
-    print("open", flush=True)
-    chance = random.Random(int(sys.argv[2]))
-    while True:
-        change(kb, chance)
-        kb.search("mill", by="bm25")
-"""
 
 
 def small(set_: Callable[[object, str, object], None]) -> None:
@@ -278,21 +264,26 @@ def test_where_files_cannot_be_written_it_stays_in_memory(
         assert answers(kb) == anew(folder)
 
 
-def killed(folder: Path, seed: int, pause: float) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder), str(seed)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parent,
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+def change_for_ever(folder: Path, seed: int, opened: Path) -> None:
+    small(setattr)
+    chance = random.Random(seed)
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
+        opened.touch()
+        while True:
+            change(kb, chance)
+            kb.search("mill", by="bm25")
+
+
+def test_after_kills_it_answers_as_an_index_made_anew(folder: Path, tmp_path: Path) -> None:
+    for seed, pause in enumerate((0.2, 0.7, 1.3)):
+        opened = tmp_path / f"opened{seed}"
+        process = start(change_for_ever, folder, seed, opened)
+        while not opened.exists():
+            assert process.exitcode is None
+            time.sleep(0.01)
         time.sleep(pause)
         process.kill()
+        process.join()
 
-
-def test_after_kills_it_answers_as_an_index_made_anew(folder: Path) -> None:
-    for seed, pause in enumerate((0.2, 0.9)):
-        killed(folder, seed, pause)
         with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
             assert answers(kb) == anew(folder)

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -85,18 +86,23 @@ class VectorRows:
 
     def __init__(self) -> None:
         self._ids: list[str] = []
-        self._vectors: Matrix | None = None
+        self._vectors = np.empty((0, 0), np.float32)  # those of the ids, and room for more behind them
 
     def add(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Add vectors (shape: ids x dimensions)."""
+        size, new = len(self._ids), len(self._ids) + len(ids)
+        if new > len(self._vectors):
+            held, self._vectors = self._vectors[:size], np.empty((new + new // 2, vectors.shape[1]), np.float32)
+            if size:
+                self._vectors[:size] = held
+        self._vectors[size:new] = vectors  # behind those of earlier tables
         self._ids = [*self._ids, *ids]
-        self._vectors = vectors if self._vectors is None else np.concatenate([self._vectors, vectors])
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove vectors; unknown ids are ignored."""
         gone = set(ids)
-        if self._vectors is not None and gone:
-            left = [place for place, id_ in enumerate(self._ids) if id_ not in gone]
+        left = [place for place, id_ in enumerate(self._ids) if id_ not in gone] if gone else []
+        if gone and len(left) < len(self._ids):
             self._ids, self._vectors = [self._ids[place] for place in left], self._vectors[left]
 
     def outgrown(self) -> bool:
@@ -105,7 +111,7 @@ class VectorRows:
 
     def table(self) -> VectorTable:
         """Return the vectors as they are now."""
-        return VectorTable(self._ids, np.empty((0, 0), np.float32) if self._vectors is None else self._vectors)
+        return VectorTable(self._ids, self._vectors[: len(self._ids)])
 
 
 _LOCK = "lock"  # a file in the folder
@@ -144,6 +150,8 @@ class VectorFiles(VectorIndex):
             super().__init__(place)
         self._tables = {name: self._table(name) for name in place.collections}
         self._sizes: dict[str, tuple[int, int]] = {}  # with the end of the log that they belong to
+        self._writing = False
+        self._sharing, self._sharers = threading.Condition(), 0  # threads that read files under the lock of a change
 
     def _open(self) -> Opened:
         return opened_files(self.place)  # reads the files, while nobody writes them
@@ -164,19 +172,21 @@ class VectorFiles(VectorIndex):
 
     def _exact(self, collection: Any) -> VectorTable | None:
         """Return the vectors of a collection, if it is small enough for exact search."""
-        return self._tables[collection.name].now() if self._size(collection) <= _EXACT else None
+        return self._tables[collection.name].now() if self._size(collection, _EXACT) <= _EXACT else None
 
-    def _size(self, collection: Any) -> int:
-        """Return the number of vectors, counted after changes only: other threads wait while Chroma counts."""
+    def _size(self, collection: Any, enough: int | None = None) -> int:
+        """Return the number of vectors, counted only where it matters: other threads wait while Chroma counts."""
         seen, known = self._seen, self._sizes.get(collection.name)
-        if known is None or known[0] != seen:
-            known = self._sizes[collection.name] = seen, super()._size(collection)
+        if known is not None:
+            counted_at, size = known
+            if counted_at == seen or (enough is not None and size - (seen - counted_at) > enough):
+                return size
+        known = self._sizes[collection.name] = seen, super()._size(collection)
         return known[1]
 
     def _table(self, collection: str) -> Incremental[VectorRows, VectorTable]:
         def fill(rows: VectorRows, ids: Sequence[str] | None) -> None:
-            with self._locked():  # Chroma reads from files and from its memory, which others' changes would set apart
-                self._catch_up()
+            with self._steady():  # Chroma reads from files and from its memory, which others' changes would set apart
                 opened = self._opened.passages if collection == self._opened.passages.name else self._opened.triples
                 for some in [None] if ids is None else [list(ids[some]) for some in self._batches(ids)]:
                     found = opened.get(ids=some, include=["embeddings"])
@@ -198,20 +208,43 @@ class VectorFiles(VectorIndex):
     @contextmanager
     def _reading(self) -> Iterator[Opened]:
         with self.place.usable():
-            if self._changes.end != self._seen:
+            if (
+                self._changes.end != self._seen and not self._writing
+            ):  # beside a change of its own, nothing else changes
                 with self._locked():
                     self._catch_up()
             yield self._opened
 
     @contextmanager
+    def _steady(self) -> Iterator[None]:
+        """Keep other openings from changing the files: with the lock, or with that of a running change of this one."""
+        with self._sharing:
+            shares = self._writing
+            self._sharers += shares
+        if not shares:
+            with self._locked():
+                self._catch_up()
+                yield
+            return
+        try:
+            yield
+        finally:
+            with self._sharing:
+                self._sharers -= 1
+                self._sharing.notify_all()
+
+    @contextmanager
     def _changing(self, ids: Sequence[str]) -> Iterator[Opened]:
         with self.place.usable(), self._locked():
             self._catch_up()
-            self._changes.add(ids)  # before the change, so that a kill in it leaves no other process without notice
+            self._writing = True
             try:
+                self._changes.add(ids)  # before the change, so that a kill in it leaves no other process without notice
                 yield self._opened
             finally:
-                self._seen = self._changes.end
+                with self._sharing:
+                    self._seen, self._writing = self._changes.end, False
+                    self._sharing.wait_for(lambda: not self._sharers)
 
 
 @contextmanager

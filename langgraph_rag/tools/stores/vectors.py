@@ -147,7 +147,7 @@ class VectorIndex:
     def _nearest(
         self, collection: Any, vectors: Matrix, k: int, among: frozenset[str] | None
     ) -> list[list[tuple[str, float]]]:
-        k = min(k, self._size(collection) if among is None else len(among))
+        k = min(k, self._size(collection, k) if among is None else len(among))
         if k == 0:
             return [[] for _ in vectors]
         some = None if among is None else list(among)
@@ -157,7 +157,8 @@ class VectorIndex:
             for ids, distances in zip(found["ids"], found["distances"], strict=True)
         ]
 
-    def _size(self, collection: Any) -> int:
+    def _size(self, collection: Any, enough: int | None = None) -> int:
+        """Return the number of vectors; another number above `enough`, if there are more than that."""
         return int(collection.count())
 
     def _upsert(self, collection: Any, ids: Sequence[str], vectors: Matrix) -> None:
