@@ -2,6 +2,9 @@
 
 Reading processes map the files; the process that changes the knowledge base writes them beside questions and changes.
 They hold nothing that cannot be made again of the records.
+
+No library does this (`benchmarks/bm25.py`): FTS5's own function reads the length of each passage that it ranks from the
+file, tantivy has other statistics and so another order, and bm25s makes all files anew for one more passage.
 """
 
 import logging
