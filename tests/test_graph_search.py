@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from made_graphs import entity_graph
 
-from langgraph_rag.records import ScoredPassage
+from langgraph_rag.records import Record, ScoredPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.retrieve.fusion import blend, covering, fuse
+from langgraph_rag.tools.retrieve.fusion import blend, covering, fuse, with_mentioned
 from langgraph_rag.tools.retrieve.search import SEARCHES, walk_from
 
 CHAIN = [
@@ -259,6 +259,62 @@ def test_a_query_without_words_that_tell_keeps_the_ranking() -> None:
     assert covering([], np.zeros((0, 2)), np.array([0.5, 0.5]), 5) == []
 
 
+def scores_beside(first: str, title: str, text: str, told: float = 0.0) -> float:
+    """Return what a passage of the score 0.5 scores below one with the text `first`."""
+    said = {"first": ("Begin", first), "other": (title, text)}
+    records = {
+        id_: Record(id=id_, title=title, text=text, hash="", sentences=[text], phrases=[])
+        for id_, (title, text) in said.items()
+    }
+    ranking = [ScoredPassage(id="first", score=1.0), ScoredPassage(id="other", score=0.5)]
+    same, raised = with_mentioned(ranking, records, np.array([[1.0, 0.0], [0.0, told]]), np.array([0.5, 0.5]), 1)
+    assert same == 1.0
+    return round(raised, 3)
+
+
+@pytest.mark.parametrize(
+    ("first", "title", "text", "score"),
+    [
+        ("It needs the skell_limit of the pump.", "skell_limit (Settings)", "How much it holds.", 0.7),
+        ("It was built by Karl Senn.", "Karl Senn (engineer)", "He lived in Ost.", 0.7),
+        ("Its Security matters.", "Security", "How to lock it.", 0.7),
+        ("Pass second_limit to it.", "Limits", "second_limit: How long it waits.", 0.6),
+        ("For its security it is locked.", "Security", "How to lock it.", 0.5),
+        ("It needs the skell_limits.", "skell_limit", "How much it holds.", 0.5),
+        ("It is an Ant.", "Ant", "Ants are small.", 0.5),
+        ("Pass second_limits to it.", "Limits", "second_limit: How long it waits.", 0.5),
+        ("It tells nothing.", "Karl Senn", "He lived in Ost.", 0.5),
+    ],
+)
+def test_what_the_first_passage_mentions_by_its_topic_scores_more(
+    first: str, title: str, text: str, score: float
+) -> None:
+    assert scores_beside(first, title, text) == score
+
+
+def test_a_mentioned_passage_scores_the_more_the_more_it_adds() -> None:
+    assert scores_beside("It was built by Karl Senn.", "Karl Senn", "He lived in Ost.", told=1.0) == 0.95
+
+
+def test_a_passage_without_a_record_keeps_its_score() -> None:
+    ranking = [ScoredPassage(id="a", score=1.0), ScoredPassage(id="b", score=0.5)]
+    assert with_mentioned(ranking, {}, np.zeros((2, 1)), np.ones(1), 1) == [1.0, 0.5]
+
+
+def test_the_setting_that_the_found_passage_mentions_is_among_the_first(empty_kb: KnowledgeBase) -> None:
+    others = [
+        {"id": f"o{n}", "title": f"Valve {n}", "text": f"The valve {n} closes the pipe when the pump stops at night."}
+        for n in range(30)
+    ]
+    check = {"id": "check", "title": "Checks", "text": "The check warns of a pump that runs dry: set `dry_stop_after`."}
+    setting = {"id": "setting", "title": "dry_stop_after (Settings)", "text": "Default: 40. Seconds before a stop."}
+    empty_kb.add([check, setting, *others], progress=False)
+
+    found = empty_kb.search("Which check warns of a pump that runs dry, and after what time does the pump stop?", 3)
+
+    assert {"check", "setting"} <= {passage["id"] for passage in found}
+
+
 def test_both_things_that_a_question_names_are_among_the_first(empty_kb: KnowledgeBase) -> None:
     many = [
         {"id": f"age-{n}", "title": "Session age", "text": f"The session cookie of shop {n} has an age of {n} days."}
@@ -299,6 +355,6 @@ def test_a_passage_to_which_no_name_of_the_query_leads_comes_after_those_with_on
         query = "Where was the director of Grey Water born?"
         found, likest = kb.search(query, 3), kb.search(query, 3, by="hybrid")
 
-    assert [passage["id"] for passage in found] == ["film", likest[1]["id"], "director"]  # the first two stay
+    assert [passage["id"] for passage in found] == ["film", "director", likest[1]["id"]]
     assert "director" not in [passage["id"] for passage in likest]
     assert [passage["score"] for passage in found] == sorted((one["score"] for one in found), reverse=True)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from langgraph_rag.normal_forms import apart, normalise, words_of
 from langgraph_rag.records import Evidence, Record, ScoredPassage, titled_text
 from langgraph_rag.tools.facts.topics import topic_of
-from langgraph_rag.tools.ingest.spans import spot_names
+from langgraph_rag.tools.index.words import terms_of
+from langgraph_rag.tools.ingest.spans import is_generic, spot_names, stop_words
 
 
 def in_turn(lists: Iterable[Iterable[str]]) -> list[str]:
@@ -38,6 +39,10 @@ DEPTH = 50
 """Passages of each ranking that `blend` compares."""
 _COVERAGE = 0.5  # weight of what a passage tells beyond those before it, against its score
 _PART = 0.15  # weight of a part of a query, whose whole has 1
+_MENTIONED = 0.2  # what it adds to the score of a passage that one of the first passages mentions its title
+_EXPLAINED = 0.1  # or a term that it explains
+_REST = 0.5  # weight of what such a passage tells of the query beyond the one that mentions it
+_SHORTEST = 4  # letters of a topic
 _WORDS = 0.65  # weight of words against meaning: where they differ, a name that is found is surer than a likeness
 
 
@@ -74,6 +79,61 @@ def blend(
         scores[first] = max(scores.values())
     best = sorted(scores.items(), key=lambda item: (-item[1], item[0] != first, item[0]))
     return [ScoredPassage(id=id_, score=score) for id_, score in best]
+
+
+def with_mentioned(
+    ranking: Sequence[ScoredPassage], records: Mapping[str, Record], told: Values, weights: Values, kept: int
+) -> list[float]:
+    """Return the scores of passages; those that one of the first mentions by their topics score more.
+
+    A question of several steps names where it begins, and the passage found there names what comes next. The more of
+    the query a mentioned passage tells beyond the one that mentions it, the more its score is raised.
+
+    Args:
+        ranking: the passages, best first, with scores of at most 1.
+        records: the passages by id; one without a record keeps its score.
+        told: how well each passage tells each word of the query, from 0 to 1; shape: passages x words.
+        weights: how much each word counts.
+        kept: the number of first passages, whose scores stay.
+    """
+    scores = [passage["score"] for passage in ranking]
+    first = [(place, records[one["id"]]) for place, one in enumerate(ranking[:kept]) if one["id"] in records]
+    texts = {place: f" {normalise(apart(record['text']))} " for place, record in first}
+    for place, passage in enumerate(ranking[kept:], start=kept):
+        if (record := records.get(passage["id"])) is None:
+            continue
+        topic, terms = topic_of(record["title"]), [term for term in terms_of(record["text"]) if _is_name(term)]
+        form = normalise(apart(topic))
+        raised = [0.0]
+        for other, mentioning in first:
+            is_title = _tells(form, topic, texts[other], mentioning) and topic != topic_of(mentioning["title"])
+            if is_title or any(_stands_alone(term, mentioning["text"]) for term in terms):
+                rest = float(weights @ ((1 - told[other]) * told[place]))
+                raised.append((_MENTIONED if is_title else _EXPLAINED) + _REST * rest)
+        scores[place] += max(raised)
+    return scores
+
+
+def _tells(form: str, topic: str, text: str, mentioning: Record) -> bool:
+    """Return whether a text, in normal form, has a topic; a single word must be written as the title writes it."""
+    if len(form) < _SHORTEST or form in stop_words() or f" {form} " not in text:
+        return False
+    return not form.isalpha() or (not is_generic(topic) and _stands_alone(topic, mentioning["text"]))
+
+
+def _is_name(term: str) -> bool:
+    return len(term) >= _SHORTEST and " " not in term
+
+
+def _stands_alone(name: str, text: str) -> bool:
+    """Return whether a text has a name that is no part of a longer word."""
+    end = -1
+    while (start := text.find(name, end + 1)) >= 0:
+        end = start + len(name)
+        around = text[start - 1 : start] + text[end : end + 1]
+        if not any(letter.isalnum() or letter in "_-" for letter in around):
+            return True
+    return False
 
 
 def covering(ranking: Sequence[ScoredPassage], told: Values, weights: Values, k: int) -> list[ScoredPassage]:

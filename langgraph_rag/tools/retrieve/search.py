@@ -20,7 +20,7 @@ from langgraph_rag.tools.index.entity_graph import EntityGraph
 from langgraph_rag.tools.index.words import parts_of
 from langgraph_rag.tools.ingest.spans import is_generic
 from langgraph_rag.tools.retrieve.batcher import Batcher, RequestQueue
-from langgraph_rag.tools.retrieve.fusion import DEPTH, blend, covering, led_first
+from langgraph_rag.tools.retrieve.fusion import DEPTH, blend, covering, led_first, with_mentioned
 from langgraph_rag.tools.retrieve.similarity import Rank, Similarity
 from langgraph_rag.tools.stores.records import Records
 from langgraph_rag.tools.stores.visibility import Visible
@@ -260,11 +260,14 @@ class Searcher:
 
     def _covering(self, request: _Request, ranking: Sequence[ScoredPassage]) -> list[ScoredPassage]:
         """Return the best passages that together tell the query, of the first those last to which no name leads."""
-        told = self._records.told(request.query, ids_of(ranking[:DEPTH]), request.visible)
-        best = covering(ranking, *told, max(request.k, _LED))
+        told, weights = self._records.told(request.query, ids_of(ranking[:DEPTH]), request.visible)
         with self._records.beside():
-            first = self._records.passages(ids_of(best[:_LED]))
-        led = led_first(request.query, first, KEPT)
+            records = {record["id"]: record for record in self._records.passages(ids_of(ranking[:DEPTH]))}
+        scores = with_mentioned(ranking[:DEPTH], records, told, weights, KEPT)
+        order = sorted(range(len(scores)), key=lambda place: (place >= KEPT, -scores[place]))
+        raised = [ScoredPassage(id=ranking[place]["id"], score=scores[place]) for place in order]
+        best = covering([*raised, *ranking[DEPTH:]], told[order], weights, max(request.k, _LED))
+        led = led_first(request.query, [records[id_] for id_ in ids_of(best[:_LED]) if id_ in records], KEPT)
         ids = dict.fromkeys([*ids_of(led), *ids_of(best)])  # one that was just deleted is no record
         scored = zip(ids, best, strict=True)
         return [ScoredPassage(id=id_, score=one["score"]) for id_, one in scored][: request.k]
