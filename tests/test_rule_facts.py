@@ -674,3 +674,28 @@ def test_nothing_is_cut_off_what_it_belongs_to(title: str, text: str, facts: lis
 )
 def test_identifiers_and_names_without_capitals_have_facts(title: str, text: str, facts: list[str]) -> None:
     assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Veld",
+            "Ost is the state capital and Ferl, with some 171,000 people, is Veld's largest city.",
+            ["Ost | is | state capital"],
+        ),
+        (
+            "Ada Renk",
+            "Ada Renk shows the influence of Spin Vint and Otto Moll.",
+            ["Ada Renk | shows influence of | Spin Vint", "Ada Renk | shows influence of | Otto Moll"],
+        ),
+        ("Skell March", "The Skell March began on Tuesday, 6 June 1944.", ["Skell March | began on | 6 June 1944"]),
+        (
+            "Sea Farers",
+            "Sea Farers is a game for three to four players.",
+            ["Sea Farers | is game for | three to four players"],
+        ),
+    ],
+)
+def test_parts_that_belong_together_stay_together(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts

@@ -652,7 +652,7 @@ class Clauses:
                 return self._boundary(place)
             if tokens.is_(place, "ing"):
                 return place
-            for one in phrases:
+            for one in _each_of(phrases):
                 self.said.acts_on(subject, relation, one)
             objects += 1
             carried = (
@@ -669,6 +669,14 @@ class Clauses:
         for preposition, phrase in () if unread else asides:
             self.said.say_at(subject, relation, carried if objects else "", preposition, [phrase], base)
         return place
+
+
+def _each_of(phrases: Sequence[Phrase]) -> Iterator[Phrase]:
+    """Yield joined phrases; names that follow "the influence of Bo Ray" are of what that is, too."""
+    first = phrases[0]
+    of_name = first.kind == "noun" and first.of and first.of.kind == "name" and not first.owned
+    for one in phrases:
+        yield replace(first, of=one, text=one.text) if of_name and one.kind == "name" and not one.before else one
 
 
 def clauses(sentence: str, topic: Topic, *, first: bool, item: bool = False) -> Iterator[Fact]:

@@ -276,12 +276,18 @@ def _alike(one: Phrase, other: Phrase) -> bool:
     return len(kinds) == 1 or kinds == {"noun", "name"} or kinds == {"noun", "number"}
 
 
+_LONGEST_INSERTION = 12  # words between a subject and its verb
+
+
 def _verb_follows(tokens: Tokens, place: int) -> bool:
     """Return whether the words before a place are the subject of a verb there."""
     while tokens.is_(place, "adv"):
         place += 1
     if tokens.is_(place, "be", "have", "do", "modal", "pres"):
         return True
+    if tokens.is_(place, "comma") and tokens.is_(place + 1, "prep"):  # "Ferl, with 300 people, is"
+        close = next((at for at in range(place + 2, place + _LONGEST_INSERTION) if tokens.is_(at, "comma", "stop")), 0)
+        return tokens.is_(close, "comma") and tokens.is_(close + 1, "be", "have", "modal", "pres")
     return tokens.is_(place, "past") and not tokens.is_(place + 1, "prep")
 
 

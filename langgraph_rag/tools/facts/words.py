@@ -1,7 +1,7 @@
 """Words of a sentence with their classes, as the rules see them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from langgraph_rag.tools.ingest.spans import spot
@@ -188,6 +188,7 @@ _BODY = re.compile(r"\b(?:Institute|University|College|Museum|Society|Associatio
 _AWARD = re.compile(r"(?:Award|Prize|Medal|Oscar|Emmy|Grammy|Globe)s?$")
 _FOR_WHAT = re.compile(r"(?:Best|Outstanding|Excellence|Lifetime|Most|Achievement)\b")
 _SHORTENED = re.compile(r"(?:They|You|We|I|He|She|It|That|There|What|Who|Here|Let)['’](?:re|s|ve|ll|d|m)")
+_WEEKDAYS = frozenset("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
 _QUOTES = frozenset('"“”«»‘`*_')
 
 
@@ -209,7 +210,7 @@ class Tokens:
     def __init__(self, sentence: str) -> None:
         """Cut the sentence."""
         self.sentence = sentence
-        self._tokens = list(_with_titles(sentence, list(_cut(sentence))))
+        self._tokens = list(_with_titles(sentence, list(_without_weekdays(list(_cut(sentence))))))
 
     def __len__(self) -> int:
         """Count the tokens."""
@@ -261,6 +262,18 @@ def _cut(sentence: str) -> Iterator[Token]:
         if own:
             yield Token(span.end - 2, span.end, "'s", "gen")
     yield from _words(sentence, position, len(sentence))
+
+
+def _without_weekdays(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Leave out the day of the week, and its comma, before a date: "on Tuesday, 6 June 1944"."""
+    place = 0
+    while place < len(tokens):
+        after = place + 1
+        after += after < len(tokens) and tokens[after].text == ","
+        if tokens[place].text in _WEEKDAYS and after < len(tokens) and tokens[after].tag == "date":
+            place = after
+        yield tokens[place]
+        place += 1
 
 
 def _with_titles(sentence: str, tokens: list[Token]) -> Iterator[Token]:

@@ -78,13 +78,17 @@ DATE = re.compile(
     r"|\d{1,4}\s(?:BCE?|CE|AD)"
     rf"|{_OF_MESSAGES}|{_MONTH}\s+{_YEAR}|{_YEAR}-\d\d-\d\d|\d{{1,2}}(?P<mark>[/.])\d{{1,2}}(?P=mark)\d{{4}}|{_YEAR}s?)\b"
 )
+_COUNT = (
+    r"(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-[a-z]+|one|two|three|four|five|six|seven|eight|nine"
+    r"|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)"
+)
 NUMBER = re.compile(
     r"(?<![\w.])\d+(?::\d+)+(?:\s?(?:[ap]m|[ap]\.m\.))?(?!\w)"  # a time, or a score
     r"|(?<![\w.])\d+(?:\.\d+){2,}\b"  # a version
     r"|(?<![\w.])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\w,.]\d)"  # 10 000
     rf"|(?<![\w.])(?:{SIGN})?(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
-    r"|\b(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-[a-z]+|one|two|three|four|five|six|seven|eight|nine"
-    r"|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b(?!-\w)"
+    rf"|(?<!from )\b{_COUNT} (?:to|or) {_COUNT}\b(?!-\w)"  # three to four players
+    rf"|\b{_COUNT}\b(?!-\w)"
 )
 # Before an @ are at most 64 characters: without this limit it takes quadratic time to look for the @.
 _ADDRESS = re.compile(r"\bhttps?://[^\s<>()\"]*[^\s<>()\".,;:!?]|\b[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
