@@ -336,7 +336,8 @@ class KnowledgeBase:
         """Store passages that the stages split, analysed, embedded and read before, here or elsewhere.
 
         Those that are stored already are skipped, and replaced if their text or title differs, so that the same rows
-        can be loaded again after an interruption. Facts are optional: what is unread is read by the next `add`.
+        can be loaded again after an interruption. Facts are optional: what is unread is read by the next `add`. Rows
+        without vectors are of passages stored before: their facts, metadata and places are stored.
 
         Args:
             rows: rows of all stages (`langgraph_rag.tools.ingest.stages.Row`), or an Arrow table of them; a row with an
@@ -352,6 +353,21 @@ class KnowledgeBase:
         checked = checked_rows(rows)
         with self._access.changing():
             return self._editor.load(checked)
+
+    def settle_loaded(self, withdrawn: Mapping[str, Sequence[str]] | None = None) -> int:
+        """End a series of calls of `load`: note what the extractor has not read, and remove what left its source.
+
+        Args:
+            withdrawn: by source, the ids of the passages that do not come from there any more.
+
+        Returns:
+            The number of passages that were removed, as they come from nowhere else.
+        """
+        self._access.check_writable()
+        with self._access.changing():
+            removed = sum(self._editor.withdraw(ids, source) for source, ids in (withdrawn or {}).items())
+            self._editor.note_unread(self.extractor.version)
+        return removed
 
     def outdated(self, documents: Iterable[AnyDocument]) -> list[str]:
         """Return the ids of the passages that `update` would remove, without those that it would replace.
@@ -578,6 +594,12 @@ class KnowledgeBase:
         ids = names_among(ids, "ids")
         self._access.check_open()
         return self._records.passages(ids)
+
+    def hashes(self, ids: Iterable[str] | None = None) -> dict[str, str]:
+        """Return the hash of title and text of each stored passage, or of those among `ids`, by id."""
+        some = None if ids is None else names_among(ids, "ids")
+        self._access.check_open()
+        return self._records.hashes(some)
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Matrix]:
         """Return the vectors of passages by id, of unit length; unknown ids are left out. Shape of each: dimensions."""

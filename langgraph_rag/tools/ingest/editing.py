@@ -8,7 +8,7 @@ from typing import cast
 from typing_extensions import TypedDict
 
 from langgraph_rag.concurrency.background import run_in_background
-from langgraph_rag.errors import DuplicateIdError
+from langgraph_rag.errors import DocumentError, DuplicateIdError
 from langgraph_rag.naming import counted, first_few
 from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.records import Passage, titled_text
@@ -91,15 +91,18 @@ class Editor:
             KnowledgeBaseError: when another text pipeline analysed the passages.
         """
         whole = [row for row in rows if not row.get("error")]
+        embedded = [row for row in whole if "vector" in row]
         self._indexer.repair()
-        self._embedder.settle()
-        for by in dict.fromkeys(row["embedded_by"] for row in whole):
-            first = next(row for row in whole if row["embedded_by"] == by)
+        self._check_stored([row for row in whole if "vector" not in row])
+        if embedded:
+            self._embedder.settle()
+        for by in dict.fromkeys(row["embedded_by"] for row in embedded):
+            first = next(row for row in embedded if row["embedded_by"] == by)
             self._embedder.check_vector(by, titled_text(cast(Passage, first)), first["vector"])
-        self._indexer.check_pipeline({row["analysed_by"] for row in whole})
+        self._indexer.check_pipeline({row["analysed_by"] for row in embedded})
         try:
             loaded = self._indexer.load(rows)
-            self._records.update_metadata([cast(Passage, row) for row in whole])
+            self._records.update_metadata([cast(Passage, row) for row in whole if "number" in row])
         finally:
             self._indexer.index()
         for name, values in ((SPLITTING, "splitting"), (LAST_EXTRACTOR, "extractor")):
@@ -107,6 +110,16 @@ class Editor:
                 if value and self._records.meta(name) != value:
                     self._records.set_meta(name, value)
         return loaded
+
+    def note_unread(self, extractor: str) -> None:
+        """Store that this extractor is the last one, and which passages it has not read."""
+        self._records.set_meta(LAST_EXTRACTOR, extractor)
+        self._records.set_meta(UNREAD + extractor, json.dumps(self._records.triples.unextracted(extractor)))
+
+    def withdraw(self, ids: Sequence[str], source: str) -> int:
+        """Remove passages from a source, and those that come from no other; return the number of the latter."""
+        self._indexer.repair()
+        return self._remove([(id_, source) for id_ in ids])
 
     def delete(self, ids: Sequence[str], sources: Sequence[str]) -> int:
         """Remove passages, and those that are only from some sources; return the number of removed passages."""
@@ -162,8 +175,7 @@ class Editor:
         """Extract triples from all unread passages."""
         triples, version = self._records.triples, extractor.version
         failed = run_in_background(self._reader.read(triples.unextracted(version), extractor, progress=progress))
-        self._records.set_meta(LAST_EXTRACTOR, version)
-        self._records.set_meta(UNREAD + version, json.dumps(triples.unextracted(version)))
+        self.note_unread(version)
         ids = [passage["id"] for passage in passages]
         barren = triples.none_found_in(ids, version)
         if barren:
@@ -183,6 +195,11 @@ class Editor:
             failed=failed,
             dropped=dropped,
         )
+
+    def _check_stored(self, rows: Sequence[Row]) -> None:
+        stored = self._records.hashes([row["id"] for row in rows])
+        if other := next((row["id"] for row in rows if stored.get(row["id"]) != row["hash"]), None):
+            raise DocumentError(f"row {other!r:.80}: expected a vector, as no passage is stored with this id and text")
 
     def _left_over(self, given: Sequence[Passage]) -> list[Origin]:
         """Return the origins of stored passages that are no longer in these sources."""

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect_list
 from langgraph_rag.concurrency.background import run_in_background
-from langgraph_rag.errors import DocumentError, MissingExtraError, RagError
+from langgraph_rag.errors import DocumentError, MissingExtraError, ModelAccessError, ModelCallError
 from langgraph_rag.records import Fact, Naming, Passage, Record, titled_text
 from langgraph_rag.tools.facts.extraction import Reading, TripleExtractor, needs_no_model, valid_readings
 from langgraph_rag.tools.facts.names import names_in, with_whole_names
@@ -74,7 +74,8 @@ class Row(TypedDict, total=False):
 
 
 Stage = Callable[[Sequence[Row]], list[Row]]
-_TO_LOAD = ("id", "title", "text", "hash", "sentences", "phrases", "analysed_by", "vector", "embedded_by")
+_TO_LOAD = ("id", "title", "text", "hash")
+_TO_LOAD_ANEW = (*_TO_LOAD, "sentences", "phrases", "analysed_by", "vector", "embedded_by")
 
 
 # --- the stages ------------------------------------------------------------------------------------------------------
@@ -173,7 +174,11 @@ async def _all_readings(extractor: TripleExtractor, passages: Sequence[Record]) 
 def keeping_failures(stage: Stage) -> Stage:
     """Return a stage that goes on where single rows fail: each of these gets an `error`, and later stages skip it.
 
-    What `split` fails on together, as an id with two texts, fails alone, too: only those rows of a source that do.
+    What `split` fails on together, as an id with two texts, fails alone, too: only those rows of a source that do. A
+    model that cannot be called fails on all rows of a batch at once.
+
+    Raises:
+        ModelAccessError: by the stage returned, when the model denies access, as it would to all rows.
     """
 
     def kept(rows: Sequence[Row]) -> list[Row]:
@@ -186,15 +191,19 @@ def keeping_failures(stage: Stage) -> Stage:
 def _tried(stage: Stage, rows: Sequence[Row]) -> list[Row]:
     try:
         return stage(rows) if rows else []
-    except RagError as error:
-        if len(rows) == 1:
-            return [{**rows[0], "error": f"{type(error).__name__}: {error}"}]
+    except ModelAccessError:
+        raise
+    except Exception as error:
+        if len(rows) == 1 or isinstance(error, ModelCallError):
+            return [{**row, "error": f"{type(error).__name__}: {error}"} for row in rows]
         half = len(rows) // 2
         return [*_tried(stage, rows[:half]), *_tried(stage, rows[half:])]
 
 
 def checked_rows(given: Any) -> list[Row]:
     """Return rows, or an Arrow table or batch of them, after a check that all stages but `extract` filled them.
+
+    A row without a vector is one of a passage that is stored already; it needs no analysis, either.
 
     Raises:
         DocumentError: when one lacks what a stage fills, its hash is not that of its text, or vectors differ in length.
@@ -208,9 +217,10 @@ def checked_rows(given: Any) -> list[Row]:
     for number, row in enumerate(rows, start=1):
         if row.get("error"):
             continue
-        if missing := [name for name in _TO_LOAD if name not in row]:
+        needed = _TO_LOAD_ANEW if "vector" in row else _TO_LOAD
+        if missing := [name for name in needed if name not in row]:
             raise DocumentError(
-                f"row {number} ({row.get('id', 'no id')!r:.80}): expected {', '.join(_TO_LOAD)}, got no "
+                f"row {number} ({row.get('id', 'no id')!r:.80}): expected {', '.join(needed)}, got no "
                 f"{', '.join(missing)}: split, analyse and embed fill them"
             )
         if row["hash"] != content_hash(row["title"], row["text"]):
