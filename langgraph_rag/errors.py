@@ -117,6 +117,10 @@ class ProcessEndedError(RagError):
     """A process that was asked ended by itself, such as one killed for lack of memory."""
 
 
+class ClusterError(RagError):
+    """A Ray cluster cannot be reached, has no room for the work, or all that is asked of it fails."""
+
+
 class AddressError(RagError):
     """An address cannot be listened on: it is taken, or not this machine's."""
 

@@ -39,7 +39,7 @@ LAYERS = [
     {"methods"},
     {PACKAGE},
     {"events", "narration", "evaluation", "graph_pictures", "testing"},
-    {"chat", "training"},
+    {"chat", "training", "distributed"},
     {"cli", "studio"},
     {"__main__"},
 ]

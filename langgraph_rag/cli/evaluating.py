@@ -17,13 +17,17 @@ from tqdm.auto import tqdm
 from langgraph_rag.cli.beginning import begin
 from langgraph_rag.cli.options import (
     DEFAULTS,
+    ENGINES,
+    Address,
     Cache,
     EmbeddingsName,
+    EngineName,
     KbFolder,
     ModelName,
     Parts,
     embedder,
     load_parts,
+    on_ray,
     part_names,
     path_option,
     tell_loading,
@@ -31,6 +35,7 @@ from langgraph_rag.cli.options import (
 )
 from langgraph_rag.cli.out_folder import check_free, check_kind, tell_other_judgements, tell_other_methods
 from langgraph_rag.context import Context
+from langgraph_rag.distributed import cluster, graphs_on_ray
 from langgraph_rag.errors import MissingExtraError, RagError
 from langgraph_rag.evaluation.comparison import compare
 from langgraph_rag.evaluation.judging import Judgement, judge, read_judgements, told_by_judge
@@ -79,13 +84,20 @@ def evaluate_methods(
     ] = "",
     concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at once in each process.")] = 1,
     processes: Annotated[
-        int, typer.Option(min=1, help="Processes that ask; each loads the embedder, and a model of its own.")
+        int,
+        typer.Option(
+            min=1,
+            help="Processes that ask, of Ray on all machines; each loads the embedder, and a model of its own.",
+        ),
     ] = 1,
     judge_name: Annotated[
         str | None, typer.Option("--judge", help="Model that judges the answers (Acc†); none by default.")
     ] = None,
+    engine: EngineName = ENGINES[0],
+    address: Address = None,
 ) -> None:
     """Ask many questions, and score the answers and the passages; run again to continue a stopped run."""
+    on_ray(engine)  # refuses another name before anything is read
     read, names = load_questions(questions, limit, format=format), parse_methods(method_names)
     named = part_names(parts, names)
     with writing(out):
@@ -105,9 +117,8 @@ def evaluate_methods(
                 check_folder(folder, asked, context, configurations[name])
             for folder in folders.values() if judging else ():
                 read_judgements(folder)
-            with _graphs(
-                llm, models, base, context, processes, partial(_opened, kb, embeddings, model, named, cache, context)
-            ) as graph:
+            opened = partial(_opened, kb.absolute(), embeddings, model, named, cache, context)
+            with _graphs(llm, models, base, context, processes, opened, engine, address) as graph:
                 for name, folder in folders.items():
                     outcomes[name] = _evaluate(
                         graph(name), asked, folder, context, configurations[name], concurrency * processes
@@ -167,9 +178,15 @@ def _graphs(
     context: Context,
     processes: int,
     open_graphs: OpenGraphs,
+    engine: str,
+    address: str | None,
 ) -> Iterator[Callable[[str], Graph]]:
-    """Prepare the graphs, in this process or in several others."""
+    """Prepare the graphs, in this process, in several others, or in those of a Ray cluster."""
     tell_loading()
+    if on_ray(engine):
+        with cluster(address), graphs_on_ray(processes, open_graphs) as ask:
+            yield lambda name: RemoteGraph(name, create(name, llm, base, **parts), ask)
+        return
     if processes == 1:
         base.warm_up(context.search, filter=context.filter)
         yield lambda name: create(name, llm, base, **parts).compile()

@@ -1,6 +1,5 @@
 """`langgraph-rag index`: adds documents to a knowledge base."""
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,15 +14,27 @@ from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.describing import show_info
-from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, embedder_of, named_path
+from langgraph_rag.cli.distributing import Opened, index_on_ray, refuse_on_ray
+from langgraph_rag.cli.options import (
+    ENGINES,
+    Address,
+    Cache,
+    EmbeddingsName,
+    EngineName,
+    KbFolder,
+    embedder_of,
+    named_path,
+    on_ray,
+)
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.context import Context
+from langgraph_rag.distributed.indexing import Job
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError, ModelOutputError, RagError
 from langgraph_rag.metering import metered
 from langgraph_rag.models.bindings import model_name
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted, first_few, first_problems
-from langgraph_rag.nodes.extract_triples import ModelExtractor
+from langgraph_rag.nodes.extract_triples import ModelExtractor, as_shown
 from langgraph_rag.prompts.cirag import SentencesOf
 from langgraph_rag.records import Passage, Usage, titled_text
 from langgraph_rag.tools.documents.files import Read, read_what_can_be
@@ -46,7 +57,6 @@ from langgraph_rag.tools.ingest.tokens import tokens_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores.opening import is_address
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _KINDS = 8  # the most that messages name
 
 
@@ -76,7 +86,9 @@ def index(
     estimate: Annotated[
         bool,
         typer.Option(
-            "--estimate", help="Only estimate the calls and tokens that --model takes; ask and store nothing."
+            "--estimate",
+            help="Only estimate the calls and tokens that --model takes, with --engine ray also passages, batches and "
+            "time; ask and store nothing.",
         ),
     ] = False,
     max_calls: Annotated[
@@ -119,8 +131,24 @@ def index(
             f"({', '.join(MARKUP)}); by default told by their form."
         ),
     ] = "",
+    engine: EngineName = ENGINES[0],
+    address: Address = None,
 ) -> None:
     """Add documents to a knowledge base, which is created if it is missing; run again to continue a stopped run."""
+    names = {"text": text_field, "title": title_field, "id": id_field}
+    if on_ray(engine):
+        of_calls = {"--cache": cache, "--max-calls": max_calls, "--max-tokens": max_tokens}
+        refuse_on_ray({**of_calls, "--embed-triples": embed_triples})
+        index_on_ray(
+            sources,
+            kb,
+            Job(device=device, names=names, format=format, update=update),
+            Opened(model, embeddings, chroma, pipeline, size, overlap),
+            address,
+            dry=estimate,
+            skip_bad=skip_bad,
+        )
+        return
     _check_for_model(
         {"--cache": cache, "--estimate": estimate, "--max-calls": max_calls, "--max-tokens": max_tokens}, model
     )
@@ -128,7 +156,7 @@ def index(
     splitting = _splitting(Splitting(), {"overlap": 0, **given})
     emptied = _emptied(sources, kb) if update else []
     filled = [source for source in sources if source not in emptied]
-    read = _read(filled, {"text": text_field, "title": title_field, "id": id_field}, format, skip_bad=skip_bad)
+    read = _read(filled, names, format, skip_bad=skip_bad)
     _tell_left_out(sources, kb)
     extractor = _extractor(model, cache)
     embedder = embedder_of(kb, embeddings, device)
@@ -173,12 +201,7 @@ def _to_read(base: KnowledgeBase, passages: Sequence[Passage], extractor: Triple
     stored = [id_ for id_ in base.ids() if id_ not in given or id_ in same]
     unread = base.passages(run_in_background(base.aunread(stored, extractor)))
     new = [passage for id_, passage in given.items() if id_ not in same]
-    return [*unread, *map(_as_shown, new)]
-
-
-def _as_shown(passage: Passage) -> SentencesOf:
-    """Return a passage that is not analysed yet, with about the sentences that a model will see."""
-    return SentencesOf(title=passage["title"], sentences=_SENTENCE_END.split(passage["text"]))
+    return [*unread, *(as_shown(passage["title"], passage["text"]) for passage in new)]
 
 
 def _told(extractor: ModelExtractor, passages: Sequence[SentencesOf]) -> str:

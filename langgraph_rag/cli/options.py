@@ -71,6 +71,17 @@ Parts = Annotated[
 ]
 Cache = Annotated[Path | None, path_option("--cache", help="File to cache the model's replies in.")]
 
+ENGINES = ("local", "ray")
+EngineName = Annotated[
+    str, typer.Option("--engine", help="Where the work is done: local, or ray, on the machines of a Ray cluster.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address", help="Ray cluster, such as 10.0.0.1:6379; by default one here or a new one.", envvar="RAY_ADDRESS"
+    ),
+]
+
 DEFAULTS = Context()
 _LEAST = {int: 1, int | None: 1, float | None: 0.001}
 _PANEL, _KIND = "Settings of a question", inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -140,6 +151,13 @@ def load_parts(parts: Mapping[str, str], cache: Path | None) -> dict[str, ChatMo
     """Load the models of parts, each once."""
     models = {name: load_model(name, cache=cache) for name in dict.fromkeys(parts.values())}
     return {part: models[name] for part, name in parts.items()}
+
+
+def on_ray(engine: str) -> bool:
+    """Return whether the engine is Ray; refuse what is none."""
+    if engine not in ENGINES:
+        raise typer.BadParameter(f"--engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
+    return engine == "ray"
 
 
 def embedder(name: str | None, device: str = CPU) -> Embeddings | None:

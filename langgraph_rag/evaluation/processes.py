@@ -142,11 +142,16 @@ class _Process:
 
 def _settle(reply: "Future[Any]", failed: bool, packed: bytes) -> None:
     try:
-        found = pickle.loads(packed)  # noqa: S301 - it is our own
+        found = unpacked(packed)
     except Exception as error:  # fails one request, not the listener
         reply.set_exception(error)
         return
     reply.set_exception(found) if failed else reply.set_result(found)
+
+
+def unpacked(packed: bytes) -> Any:
+    """Return what another process of this package packed."""
+    return pickle.loads(packed)  # noqa: S301 - it is our own
 
 
 def _begun() -> "Future[Any]":
@@ -174,14 +179,9 @@ async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
     tasks = set[asyncio.Task[None]]()
 
     async def run(number: int, name: str, given: Any, context: Any) -> None:
-        try:
-            reply = number, False, pickle.dumps(await graph(name).ainvoke(given, context=context))
-        except (Exception, asyncio.CancelledError) as error:
-            if is_own_cancellation(error):
-                raise
-            reply = number, True, _packed_error(error)
+        reply = await packed_reply(graph, name, given, context)
         with suppress(OSError):  # the connection is closed
-            connection.send(reply)
+            connection.send((number, *reply))
 
     with suppress(EOFError):
         while True:
@@ -189,6 +189,16 @@ async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
             task = asyncio.create_task(run(*request))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
+
+
+async def packed_reply(graph: Callable[[str], Any], name: str, given: Any, context: Any) -> tuple[bool, bytes]:
+    """Run a graph, and return whether it failed, and its output or error packed for another process."""
+    try:
+        return False, pickle.dumps(await graph(name).ainvoke(given, context=context))
+    except (Exception, asyncio.CancelledError) as error:
+        if is_own_cancellation(error):
+            raise
+        return True, _packed_error(error)
 
 
 def _packed_error(error: BaseException) -> bytes:

@@ -7,6 +7,7 @@ model is asked for both at once, and only the facts are written down.
 import asyncio
 import hashlib
 import logging
+import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -28,9 +29,15 @@ from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _P = TypeVar("_P", SentencesOf, Record)
 _log = logging.getLogger(__name__)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _MOST_TOKENS = 2_000  # of the passages of one call, estimated
 _MOST_PASSAGES = 8
 _REPLY_SHARE = 1.25  # tokens of a reply for each token of the passages: GPT-3.5's facts of 1,890 passages of MuSiQue
+
+
+def as_shown(title: str, text: str) -> SentencesOf:
+    """Return a passage that is not analysed yet, with about the sentences that a model will see."""
+    return SentencesOf(title=title, sentences=_SENTENCE_END.split(text))
 
 
 class Cost(NamedTuple):
@@ -65,8 +72,7 @@ class ModelExtractor:
     @property
     def version(self) -> str:
         """The model and the prompt, so that passages are read again after the prompt was changed."""
-        prompt = self.prompt.instructions + self.prompt.request
-        return f"{model_name(self.llm)}-{hashlib.sha256(prompt.encode()).hexdigest()[:8]}"
+        return version_of(model_name(self.llm), self.prompt)
 
     def cost(self, passages: Iterable[SentencesOf]) -> Cost:
         """Estimate what reading passages takes; no model is called."""
@@ -116,20 +122,32 @@ class ModelExtractor:
                 return [], _halves(batch)
             _log.warning("a passage is left without triples for now: %s", error)
             return [], []
-        shown = reply.shown(batch)
-        found: dict[int, list[Fact]] = {number: [] for number in range(1, len(shown) + 1)}
-        told = {entry.passage for entry in reply.passages}
-        for entry in reply.passages:
-            number = 1 if len(batch) == len(reply.passages) == 1 else entry.passage
-            if number in found:
-                found[number] += [_fact(*fact) for fact in entry.facts]
-            else:
-                _log.info("facts of a passage %d of %d were dropped", entry.passage, len(shown))
-                count_dropped(len(entry.facts))
-        read = [number for number in found if number in told or len(batch) == 1]
-        missing = [record for number, record in enumerate(batch, start=1) if number not in read]
+        readings = readings_of(reply, batch)
+        read = {id_ for id_, _ in readings}
+        missing = [record for record in batch if record["id"] not in read]
         again = _halves(missing) if len(missing) == len(batch) else [missing][: len(missing)]
-        return [(batch[number - 1]["id"], found[number]) for number in read], again
+        return readings, again
+
+
+def readings_of(reply: FactsOfPassages, batch: list[Record]) -> list[Reading]:
+    """Return the facts of those passages of a call that the reply has an entry for."""
+    shown = reply.shown(batch)
+    found: dict[int, list[Fact]] = {number: [] for number in range(1, len(shown) + 1)}
+    told = {entry.passage for entry in reply.passages}
+    for entry in reply.passages:
+        number = 1 if len(batch) == len(reply.passages) == 1 else entry.passage
+        if number in found:
+            found[number] += [_fact(*fact) for fact in entry.facts]
+        else:
+            _log.info("facts of a passage %d of %d were dropped", entry.passage, len(shown))
+            count_dropped(len(entry.facts))
+    read = [number for number in found if number in told or len(batch) == 1]
+    return [(batch[number - 1]["id"], found[number]) for number in read]
+
+
+def version_of(model: str, prompt: Prompt[FactsOfPassages]) -> str:
+    """Return the version of an extractor: a model with a prompt."""
+    return f"{model}-{hashlib.sha256((prompt.instructions + prompt.request).encode()).hexdigest()[:8]}"
 
 
 def _fact(sentence: str, *triple: str) -> Fact:
