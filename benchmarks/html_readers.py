@@ -15,6 +15,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,10 @@ def _line(shares: dict[str, float]) -> str:
     return f"{' / '.join(f'{share:.1f}' for kind, share in shares.items() if kind != 'chrome')}; {shares['chrome']:.1f}"
 
 
+def _by_trafilatura(trafilatura: Any, options: dict[str, bool], page: Path) -> str:
+    return trafilatura.extract(page.read_bytes(), **options) or ""
+
+
 def _readers() -> Iterator[tuple[str, Reader]]:
     """Yield the names of the readers that are installed, each with a function from a page to its text."""
     yield "langgraph_rag", lambda page: "\n".join(f"{one['title']}\n{one['text']}" for one in read_documents([page]))
@@ -137,10 +142,7 @@ def _readers() -> Iterator[tuple[str, Reader]]:
     if trafilatura:
         told = {"include_comments": False, "include_tables": True}
         for name, way in (("", {}), (", recall", {"favor_recall": True}), (", precision", {"favor_precision": True})):
-            yield (
-                f"trafilatura{name}",
-                lambda page, way=way: trafilatura.extract(page.read_bytes(), **told, **way) or "",
-            )
+            yield f"trafilatura{name}", partial(_by_trafilatura, trafilatura, {**told, **way})
     if readability:
         yield (
             "readability-lxml",

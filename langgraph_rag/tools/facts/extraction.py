@@ -239,7 +239,7 @@ class RuleExtractor:
     """The default extractor: sentence patterns without a model."""
 
     NAME = RULES
-    version = f"{NAME}-21"
+    version = f"{NAME}-22"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""

@@ -400,8 +400,8 @@ class Indexer:
                 by_extractor[row["extractor"]][row["id"]] = row
         for version, read in by_extractor.items():
             facts = [(cast(Record, row), row["facts"]) for row in read.values()]
-            self._records.triples.save(version, facts, [row["names"] for row in read.values()])
-        dropped = sum(row["dropped"] for read in by_extractor.values() for row in read.values())
+            self._records.triples.save(version, facts, [row.get("names", []) for row in read.values()])
+        dropped = sum(row.get("dropped", 0) for read in by_extractor.values() for row in read.values())
         self._dropped += dropped
         count_dropped(dropped)
         return sum(map(len, by_extractor.values()))
