@@ -26,7 +26,7 @@ from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record, ids_of
 from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.ingest import indexing
+from langgraph_rag.tools.ingest import indexing, stages
 from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.ingest.text import Analysis, TextPipeline, text_pipeline
 from langgraph_rag.tools.ingest.tokens import ESTIMATED
@@ -115,7 +115,8 @@ def test_passages_are_analysed_as_those_before_them_by_whatever_pipeline_is_inst
         with kb._records._db.change():
             kb._records._db.execute("DELETE FROM meta WHERE name = 'text_pipeline'")
     trained = Trained("en_core_web_sm", text_pipeline("rules").nlp)
-    monkeypatch.setattr(indexing, "text_pipeline", lambda name: text_pipeline(name) if name else trained)
+    for module in (indexing, stages):
+        monkeypatch.setattr(module, "text_pipeline", lambda name: text_pipeline(name) if name == "rules" else trained)
 
     kb.add([{"id": "kell", "title": "Kell", "text": "Kell is an isle in Norland."}], progress=False)
 
@@ -962,7 +963,7 @@ def test_on_a_read_only_volume_it_is_asked_and_nothing_is_written_there(
         return {file: (file.stat().st_mtime_ns, file.stat().st_size) for file in kb.path.rglob("*")}
 
     before = state()
-    monkeypatch.setattr("langgraph_rag.tools.knowledge_base.is_read_only", lambda _: True)  # root may write anyway
+    monkeypatch.setattr("langgraph_rag.tools.stores.opening.is_read_only", lambda _: True)  # root may write anyway
     with KnowledgeBase.open(kb.path, embeddings, read_only=True) as reader:
         assert reader.search("Who directed The Salt Road?") == expected
         assert reader.search_triples("Casper Holm")

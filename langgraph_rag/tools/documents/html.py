@@ -387,7 +387,8 @@ def read_html(html: str) -> Page:
     flatten_code(page)
     simplify_generated(page)
     write_formulas(page)
-    rewrite(page)
+    if not _is_deep(page):  # what looks into each part of it takes time that grows with the square of the depth
+        rewrite(page)
     take_out(page)
     title = " ".join(page.title.get_text().split()) if page.title else ""
     main = next((found[0] for name in _MAIN if len(found := page.select(name)) == 1), page)
