@@ -351,6 +351,15 @@ def test_dates_and_numbers_belong_to_what_happened_then(title: str, text: str, f
                 "Ida Vint | left | Ost",
             ],
         ),
+        (
+            "Ost Mill",
+            "Ost Mill was raised in 1907, at a height of 60 metres, by the engineer Karl Senn.",
+            [
+                "Ost Mill | was raised in | 1907",
+                "Ost Mill | was raised at | height of 60 metres",
+                "Ost Mill | was raised by engineer | Karl Senn",
+            ],
+        ),
         ("Kell", "Kell lies four miles (6 km) west of Ost.", ["Kell | lies four miles west of | Ost"]),
         ("Hale", "Hale, 12 km north of the mill, was founded in 1900.", ["Hale | was founded in | 1900"]),
         (

@@ -214,7 +214,7 @@ def test_changes_that_the_log_no_longer_tells_are_found(folder: Path, monkeypatc
 def test_a_folder_that_cannot_be_written_is_searched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changed(folder, 0)
     there = {path: path.read_bytes() for path in listed(folder)}
-    monkeypatch.setattr("langgraph_rag.tools.knowledge_base.is_read_only", lambda _: True)
+    monkeypatch.setattr("langgraph_rag.tools.stores.opening.is_read_only", lambda _: True)
 
     with KnowledgeBase.open(folder, ArithmeticEmbeddings(), read_only=True) as kb:
         assert kb._copy is not None

@@ -191,7 +191,9 @@ def _inside(folder: Path) -> _Inside:
 
 
 def _is_of_queries(file: Path) -> bool:
-    """Return whether a file has the questions of BEIR's, which are no documents, beside its judgements."""
+    """Return whether a file has the questions of BEIR's, or its judgements of them: neither are documents."""
+    if file.suffix.lower() == ".tsv" and file.parent.name == "qrels":
+        return _is_file(file.parent.with_name("queries.jsonl"))
     return file.name == "queries.jsonl" and _is_folder(file.with_name("qrels"))
 
 

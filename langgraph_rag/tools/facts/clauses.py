@@ -41,6 +41,7 @@ _KIN = frozenset(
     "pupil".split()
 )
 _ESSENTIAL = frozenset("to from into with as under against onto".split())
+_WHERE = frozenset("at in on near inside within during".split())
 _ENTWINES = frozenset("for about as with of than between among over".split())
 _CONDITIONS = frozenset("if unless when whenever where once whether suppose assuming provided".split())
 _SPEAKS = frozenset("you your we our us i my me let's let you're you'll i'm we're yours ours mine".split())
@@ -594,6 +595,8 @@ class Clauses:
                 if not read or tokens[at].text in {"like", "unlike", "despite", "without", "than"}:
                     break
                 preposition, phrases, end = read
+                if passive and preposition == "by" and not objects and carried.partition(" ")[0] in _WHERE:
+                    carried = ""  # "was found at a depth of 62 metres by Bo Ray": who did it does not depend on where
                 self.said.say_at(subject, relation, carried, preposition, phrases, base)
                 last = phrases[-1]
                 if (

@@ -239,7 +239,7 @@ class RuleExtractor:
     """The default extractor: sentence patterns without a model."""
 
     NAME = RULES
-    version = f"{NAME}-22"
+    version = f"{NAME}-23"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""
