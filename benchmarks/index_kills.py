@@ -13,8 +13,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from growing import HashEmbeddings
 from measuring import report, verdict
-from scaling import HashEmbeddings
 
 from langgraph_rag import KnowledgeBase
 from langgraph_rag.tools.index import word_index
@@ -23,7 +23,7 @@ _WORDS = "kell mill ferry harbour rain pier lamp tide isle 4.5.0 --dry-run ref/s
 _PASSAGES = 400  # ids in use
 _LONGEST = 2.0  # seconds from opening to a kill
 _context = get_context("forkserver")
-_context.set_forkserver_preload(["chromadb", "langgraph_rag", "scaling"])
+_context.set_forkserver_preload(["chromadb", "langgraph_rag", "growing"])
 
 
 def main() -> None:

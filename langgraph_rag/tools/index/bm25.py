@@ -21,6 +21,7 @@ Mask = NDArray[np.bool_]
 
 _K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5
 _PART_WEIGHT = 0.5  # weight of a part of a name that some passage has as a whole
+_TIED = 200  # passages with the least score of the best, of which those with the first ids are chosen
 _MARGIN = 1 - 1e-9  # sums in another order differ by less
 _NOWHERE = Postings(*(np.empty(0, kind) for kind in (np.uint32, np.uint8, np.uint8, np.uint32)))
 _READ = 2**14  # postings of all words together that are read as a whole
@@ -89,7 +90,8 @@ class Bm25:
             found.append((part, *_scored(part.segment, place, weighed, best)))
         least, scored = best.least(), list[ScoredPassage]()
         for part, rows, scores in found:
-            chosen = scores >= least
+            tied = np.flatnonzero(scores == least)[:_TIED]  # with words that all have, all may be equal
+            chosen = np.concatenate([np.flatnonzero(scores > least), tied])
             for id_, score in zip(part.segment.ids.take(rows[chosen].tolist()), scores[chosen].tolist(), strict=True):
                 scored.append(ScoredPassage(id=id_, score=score))
         return sorted(scored, key=lambda passage: (-passage["score"], passage["id"]))[:k]
