@@ -23,9 +23,8 @@ from typing import Any
 from langgraph_rag.normal_forms import normalise, stands_in
 from langgraph_rag.records import Fact, Record
 from langgraph_rag.tools.facts.extraction import RuleExtractor, TripleExtractor, valid_readings
-from langgraph_rag.tools.facts.names import with_whole_names
+from langgraph_rag.tools.facts.names import topic_of, with_whole_names
 from langgraph_rag.tools.facts.stated import stated
-from langgraph_rag.tools.facts.topics import topic_of
 from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 

@@ -34,9 +34,8 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.prompt import METADATA_KEY
 from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.facts.extraction import ParseExtractor, TripleExtractor
-from langgraph_rag.tools.ingest.embedder import embed_texts
-from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
-from langgraph_rag.tools.ingest.splitting import Splitter
+from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings, embed_texts
+from langgraph_rag.tools.ingest.splitting import Splitter, tokens_of
 from langgraph_rag.tools.ingest.stages import (
     Row,
     analyse,
@@ -47,7 +46,6 @@ from langgraph_rag.tools.ingest.stages import (
     split,
     to_arrow,
 )
-from langgraph_rag.tools.ingest.tokens import tokens_of
 
 _HERE = Path(__file__).parent
 _FILES, _CALL = 8, 0.5  # files of the corpus; seconds of a call of the scripted model

@@ -27,9 +27,8 @@ from langgraph_rag.errors import EmbeddingsMismatchError, FilterError
 from langgraph_rag.records import Fact, Naming, Record, ids_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.retrieve.search import SEARCHES
-from langgraph_rag.tools.stores.protocols import PassageStore, VectorCollection
+from langgraph_rag.tools.stores.protocols import Matrix, PassageStore, VectorCollection, unit
 from langgraph_rag.tools.stores.records import content_hash
-from langgraph_rag.tools.stores.vectors import Matrix, unit
 
 _DIMENSIONS = 24
 _ODD = [

@@ -5,7 +5,7 @@ from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.records import Candidate, Source, titled_text
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.retrieve.rerankers import BiEncoder, OwnAligner, names_led_to, with_and_without_chain
+from langgraph_rag.tools.retrieve.ranking import BiEncoder, OwnAligner, names_led_to, with_and_without_chain
 
 QUESTION = "Where was the director of The Salt Road born?"
 

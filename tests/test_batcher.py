@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.tools.retrieve.batcher import Batcher, RequestQueue
+from langgraph_rag.tools.retrieve.search import Batcher, RequestQueue
 
 
 class Doubling:
@@ -228,7 +228,7 @@ def test_closed_while_others_ask_it_ends_and_leaves_nobody_without_an_answer(wor
 LEFT = """
 import asyncio, threading, time
 from langgraph_rag.concurrency import workers
-from langgraph_rag.tools.retrieve.batcher import Batcher
+from langgraph_rag.tools.retrieve.search import Batcher
 
 def work(requests):
     begun.set()

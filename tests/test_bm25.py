@@ -14,7 +14,7 @@ from langgraph_rag.context import Search
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.tools.index.words import parts_of, words_to_search
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stores import change_log
+from langgraph_rag.tools.stores import database
 
 QUERIES = [
     "Who directed Nine Tides?",
@@ -103,7 +103,7 @@ def test_it_ranks_real_text_as_fts5_does(sample_kb: KnowledgeBase, sample_folder
 
 def test_it_follows_the_changes_of_others(kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert agrees(kb, folder)
-    monkeypatch.setattr(change_log, "_KEPT", 2)  # so that the last changes no longer tell all that changed
+    monkeypatch.setattr(database, "_KEPT", 2)  # so that the last changes no longer tell all that changed
     with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as other:
         for number in range(3):
             other.add([{"title": "Rare", "text": f"A rare village, director {number}."}], progress=False)

@@ -17,15 +17,14 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Record, Statement
 from langgraph_rag.tools.index import arrays, entity_graph, hierarchy_graph
-from langgraph_rag.tools.index.entity_graph import EntityGraph, EntityIndex
+from langgraph_rag.tools.index.derived_graphs import Index
+from langgraph_rag.tools.index.entity_graph import EntityGraph, EntityIndex, TripleGraph
 from langgraph_rag.tools.index.entity_rows import Given
-from langgraph_rag.tools.index.followed import Index
 from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph, HierarchyIndex, contents_of, said_in
 from langgraph_rag.tools.index.tables import Stored
-from langgraph_rag.tools.index.triple_graph import TripleGraph
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stores import change_log
-from langgraph_rag.tools.stores.change_log import _KEPT, ChangeLog
+from langgraph_rag.tools.stores import database
+from langgraph_rag.tools.stores.database import _KEPT, ChangeLog
 
 T = TypeVar("T")
 NAMES = ["Kell", "kell", "Ada Renk", "Renk", "Halden Ferry", "Norrland", "Sund", "Tolmar Bridge", "Old Tolmar", "?!"]
@@ -231,7 +230,7 @@ def test_what_one_opening_changes_the_graphs_of_another_have(kb: KnowledgeBase) 
 def test_after_more_changes_than_the_log_holds_the_graphs_are_built_anew(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_log, "_KEPT", 1)
+    monkeypatch.setattr(database, "_KEPT", 1)
     assert kb.entities.link("Skellby") == ["skellby"]
     assert kb.hierarchy.has("Casper Holm")
 

@@ -22,13 +22,15 @@ from tiny_bert import save_bert
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.tools.ingest.embedder import embed_queries, embed_texts, name_of
-from langgraph_rag.tools.ingest.embeddings import (
+from langgraph_rag.tools.ingest.embedder import (
     FAMILIES,
     Family,
     MiniLMEmbeddings,
     SentenceEmbeddings,
+    embed_queries,
+    embed_texts,
     load_embeddings,
+    name_of,
 )
 
 
@@ -114,7 +116,7 @@ def test_short_texts_are_not_padded_to_long_ones(tiny: Path) -> None:
 
 
 def test_queries_of_one_length_share_batches(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.ingest.tokens.LARGEST_BATCH", 3)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.splitting.LARGEST_BATCH", 3)
     embeddings = SentenceEmbeddings("x", str(tiny), Family())
     texts = ["mill " * 40, "town", "mill town", "town " * 41, "mill", "town mill"]
     batches = batches_of(embeddings)
@@ -281,7 +283,7 @@ def test_on_another_device_texts_of_like_length_share_a_batch(tiny: Path) -> Non
 
 def test_the_packaged_model_is_ready_without_transformers() -> None:
     probe = (
-        "import sys; from langgraph_rag.tools.ingest.embeddings import load_embeddings;"
+        "import sys; from langgraph_rag.tools.ingest.embedder import load_embeddings;"
         "load_embeddings('minilm').embed_query('Kell'); sys.exit('transformers' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0

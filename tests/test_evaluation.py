@@ -56,7 +56,7 @@ from langgraph_rag.evaluation.pictures import draw_comparison, frontier
 from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Usage, no_usage
-from langgraph_rag.tools.documents import question_sets
+from langgraph_rag.tools.documents import rows
 
 QUESTIONS = [
     Question(id="q1", question="Where is Kell?", answers=["Norrland"], supporting_ids=["p1", "p2"], type="bridge"),
@@ -107,7 +107,7 @@ def lines_of(out: Path) -> list[dict[str, Any]]:
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("module", "examples"), [(metrics, 11), (origin, 1), (question_files, 1), (question_sets, 3)])
+@pytest.mark.parametrize(("module", "examples"), [(metrics, 11), (origin, 1), (question_files, 1), (rows, 3)])
 def test_the_examples_in_the_docstrings_hold(module: ModuleType, examples: int) -> None:
     result = doctest.testmod(module)
     assert (result.failed, result.attempted) == (0, examples)

@@ -7,11 +7,11 @@ import pytest
 from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stores import change_log
+from langgraph_rag.tools.stores import database
 from langgraph_rag.tools.stores.chroma import in_folder
 from langgraph_rag.tools.stores.database import Database
+from langgraph_rag.tools.stores.protocols import Matrix, unit
 from langgraph_rag.tools.stores.vector_files import VectorFiles, VectorRows, VectorTable
-from langgraph_rag.tools.stores.vectors import Matrix, unit
 
 FOOTER = "Sent from the ferry office in Pellworth."
 
@@ -93,8 +93,8 @@ def test_a_change_is_told_before_it_is_made_as_a_kill_may_end_it(
 
 def test_more_vectors_are_searched_by_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changes = Database(tmp_path / "records.sqlite")
-    changes.executescript(change_log.TABLE)
-    files, some = VectorFiles(in_folder(tmp_path / "chroma"), change_log.ChangeLog(changes, "vectors")), vectors(5)
+    changes.executescript(database.TABLE)
+    files, some = VectorFiles(in_folder(tmp_path / "chroma"), database.ChangeLog(changes, "vectors")), vectors(5)
     files.put(list("abcde"), some)
     exact, stored = files.search(some, 3), files.passages(["b", "unknown"])
     monkeypatch.setattr("langgraph_rag.tools.stores.vector_files._EXACT", 4)

@@ -9,8 +9,8 @@ import pytest
 
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.tools.documents.files import read_documents
-from langgraph_rag.tools.ingest.documents import to_passages
-from langgraph_rag.tools.ingest.tokens import ESTIMATED
+from langgraph_rag.tools.ingest.splitting import ESTIMATED
+from langgraph_rag.tools.ingest.stages import to_passages
 
 
 def passages_of(folder: Path, markdown: str) -> list[tuple[str, str]]:

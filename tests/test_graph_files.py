@@ -3,7 +3,6 @@
 import os
 import random
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from fakes import ArithmeticEmbeddings
 from straightforward_graphs import Edges, edges_of
 
 from langgraph_rag.records import Record
-from langgraph_rag.tools.index import derived_graphs, followed
+from langgraph_rag.tools.index import derived_graphs
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores.records import INDEXES
 
@@ -27,8 +26,8 @@ PLACES = [
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return a knowledge base whose graphs are in files."""
-    monkeypatch.setattr(followed, "_SAVED_AT_CLOSING", 1)
-    monkeypatch.setattr(followed, "_SHARE_AT_CLOSING", 10_000)
+    monkeypatch.setattr(derived_graphs, "_SAVED_AT_CLOSING", 1)
+    monkeypatch.setattr(derived_graphs, "_SHARE_AT_CLOSING", 10_000)
     with opened(tmp_path / "kb") as kb:
         kb.add(PLACES, progress=False)
     yield tmp_path / "kb"
@@ -110,7 +109,7 @@ def test_who_only_reads_writes_nothing(folder: Path) -> None:
 
 
 def test_more_changes_than_the_log_holds_are_found_all_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.stores.change_log._KEPT", 5)
+    monkeypatch.setattr("langgraph_rag.tools.stores.database._KEPT", 5)
     with opened(folder) as kb:
         kb.delete([f"isle-{n}" for n in range(20)])
         assert edges(kb) == built(kb, monkeypatch)
@@ -126,7 +125,7 @@ def test_a_filter_hides_passages_names_and_facts(folder: Path) -> None:
 
 
 def test_another_process_writes_files_while_all_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(followed, "_SAVED", 30)
+    monkeypatch.setattr(derived_graphs, "_SAVED", 30)
     with opened(folder) as kb, opened(folder, read_only=True) as reader:
         before = files(folder)
         kb.add(
@@ -150,8 +149,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_what_can_be_opened(
                 [{**PLACES[turn], "text": f"Isle {turn} was ruled by Ada Renk in {1900 + turn}."}], progress=False
             )
             arguments = kb._graphs._hierarchy._source.program
-            program = Path(followed.__file__).with_name("merging.py")
-            writing = subprocess.Popen([sys.executable, str(program), *arguments])
+            writing = subprocess.Popen([*derived_graphs.PROGRAM, *arguments])
             time.sleep(chance.uniform(0.5, 1.5))
             writing.kill()
             writing.wait()

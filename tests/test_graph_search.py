@@ -9,7 +9,7 @@ from made_graphs import entity_graph
 
 from langgraph_rag.records import Record, ScoredPassage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.retrieve.fusion import blend, covering, fuse, with_mentioned
+from langgraph_rag.tools.retrieve.ranking import blend, covering, fuse, with_mentioned
 from langgraph_rag.tools.retrieve.search import SEARCHES, walk_from
 
 CHAIN = [

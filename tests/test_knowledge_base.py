@@ -27,13 +27,13 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record, ids_of
 from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.ingest import indexing, stages
-from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.splitting import ESTIMATED
 from langgraph_rag.tools.ingest.text import Analysis, TextPipeline, text_pipeline
-from langgraph_rag.tools.ingest.tokens import ESTIMATED
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.retrieve.search import SEARCHES
 from langgraph_rag.tools.stores.database import Database
-from langgraph_rag.tools.stores.vectors import Matrix
+from langgraph_rag.tools.stores.protocols import Matrix
 
 Documents = list[dict[str, str]]
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_rag.errors import UnknownNameError
-from langgraph_rag.tools.documents.files import read_documents
-from langgraph_rag.tools.documents.folders import ending_of
+from langgraph_rag.tools.documents.files import ending_of, read_documents
 from langgraph_rag.tools.documents.markdown import Section, read_markdown
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, turns_of
 

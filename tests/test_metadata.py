@@ -21,7 +21,7 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record, page_of
 from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.facts.extraction import RuleExtractor
-from langgraph_rag.tools.ingest.documents import AnyDocument, to_passages
+from langgraph_rag.tools.ingest.stages import AnyDocument, to_passages
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores.records import content_hash, has_own_id
 

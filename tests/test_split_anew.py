@@ -10,8 +10,7 @@ import pytest
 from fakes import ArithmeticEmbeddings, contents
 from processes import start
 
-from langgraph_rag.tools.ingest.splitting import Splitting
-from langgraph_rag.tools.ingest.tokens import ESTIMATED
+from langgraph_rag.tools.ingest.splitting import ESTIMATED, Splitting
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.retrieve.search import SEARCHES
 

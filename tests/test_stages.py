@@ -16,7 +16,7 @@ from langgraph_rag.tools.ingest.embedder import embed_texts, name_of
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting
 from langgraph_rag.tools.ingest.stages import Row, Stage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stores.vectors import Matrix
+from langgraph_rag.tools.stores.protocols import Matrix
 
 Documents = list[dict[str, Any]]
 

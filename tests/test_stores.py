@@ -10,13 +10,11 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langgraph_rag.testing import KnowledgeBaseTests, RecordStoreTests, VectorCollectionTests, WordEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores.chroma import in_folder
-from langgraph_rag.tools.stores.collections import Collections, GivenVectors, LangChainCollection
-from langgraph_rag.tools.stores.postgres import PostgresRecords, PostgresVectors
-from langgraph_rag.tools.stores.postgres_database import PostgresDatabase
+from langgraph_rag.tools.stores.postgres import PostgresDatabase, PostgresRecords, PostgresVectors
 from langgraph_rag.tools.stores.protocols import PassageStore, VectorCollection
 from langgraph_rag.tools.stores.records import RecordStore
 from langgraph_rag.tools.stores.triples import TripleRecords
-from langgraph_rag.tools.stores.vector_files import VectorFiles
+from langgraph_rag.tools.stores.vector_files import Collections, GivenVectors, LangChainCollection, VectorFiles
 
 
 class _Passages:

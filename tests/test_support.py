@@ -3,7 +3,7 @@
 import pytest
 
 from langgraph_rag.records import Evidence, Record, Source, Triple
-from langgraph_rag.tools.retrieve.support import answering_evidence, nearest_evidence, supporting_evidence, traced_back
+from langgraph_rag.tools.retrieve.ranking import answering_evidence, nearest_evidence, supporting_evidence, traced_back
 
 
 def passage(id_: str, title: str, *sentences: str) -> Record:

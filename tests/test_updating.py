@@ -16,11 +16,11 @@ from langgraph_rag.concurrency.parallel_map import parallel_map
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record, Triple
 from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.ingest.editing import Added
+from langgraph_rag.tools.ingest.indexing import Added
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.retrieve.search import SEARCHES
+from langgraph_rag.tools.stores.protocols import Matrix
 from langgraph_rag.tools.stores.records import Records
-from langgraph_rag.tools.stores.vectors import Matrix
 
 Documents = list[dict[str, str]]
 

@@ -13,7 +13,7 @@ from processes import start
 
 from langgraph_rag.tools.index import word_index
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stores import change_log
+from langgraph_rag.tools.stores import database
 from langgraph_rag.tools.stores.records import INDEXES
 
 WORDS = "kell mill ferry harbour rain pier lamp tide isle 4.5.0 --dry-run ref/settings 東京の塔 Dvořák's".split()
@@ -201,7 +201,7 @@ def test_changes_that_the_log_no_longer_tells_are_found(folder: Path, monkeypatc
     changed(folder, 0)
     with KnowledgeBase.open(folder, ArithmeticEmbeddings(), read_only=True) as reader:
         answers(reader)
-        monkeypatch.setattr(change_log, "_KEPT", 2)
+        monkeypatch.setattr(database, "_KEPT", 2)
         monkeypatch.setattr(word_index, "_SAVED", 1_000)  # nothing is written
         with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
             change(kb, random.Random(9))

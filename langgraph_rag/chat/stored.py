@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from langgraph_rag.chat.uploading import UPLOADED, check_folder
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stores.origins import StoredDocument
+from langgraph_rag.tools.stores.metadata import StoredDocument
 
 
 class NamedDocument(NamedTuple):

@@ -9,7 +9,7 @@ from nicegui import background_tasks, events, ui
 from langgraph_rag.chat.shared import Shared
 from langgraph_rag.chat.upload_queue import Message
 from langgraph_rag.naming import first_few
-from langgraph_rag.tools.documents.folders import READABLE
+from langgraph_rag.tools.documents.files import READABLE
 
 _NAMES = """(refused) => {
     const others = refused.filter((one) => one.failedPropValidation === 'accept');  // not what is under way already

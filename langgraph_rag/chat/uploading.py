@@ -12,9 +12,8 @@ from typing import NamedTuple, Protocol
 from langgraph_rag.characters import without_controls
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Passage
-from langgraph_rag.tools.documents.files import read_documents
-from langgraph_rag.tools.documents.folders import READABLE
-from langgraph_rag.tools.ingest.documents import to_documents
+from langgraph_rag.tools.documents.files import READABLE, read_documents
+from langgraph_rag.tools.ingest.stages import to_documents
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _BATCH = 16  # passages: some seconds each with a large embedder

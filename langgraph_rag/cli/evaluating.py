@@ -54,7 +54,7 @@ from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import first_few
 from langgraph_rag.progress import hidden
-from langgraph_rag.tools.documents.question_sets import SETS
+from langgraph_rag.tools.documents.rows import SETS
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 _NAMED = 5  # ids or places at most

@@ -7,9 +7,8 @@ import typer
 
 from langgraph_rag.cli.options import EmbeddingsName, KbFolder, embedder, embedder_of, named_path
 from langgraph_rag.naming import counted
-from langgraph_rag.tools.ingest.exchange import Form, export, import_from
+from langgraph_rag.tools.ingest.exchange import Form, copy, export, import_from
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stores.copying import copy
 
 
 def export_to(

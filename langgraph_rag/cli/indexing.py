@@ -37,23 +37,22 @@ from langgraph_rag.naming import counted, first_few, first_problems
 from langgraph_rag.nodes.extract_triples import ModelExtractor, as_shown
 from langgraph_rag.prompts.cirag import SentencesOf
 from langgraph_rag.records import Passage, Usage, titled_text
-from langgraph_rag.tools.documents.files import Read, read_what_can_be
-from langgraph_rag.tools.documents.folders import (
+from langgraph_rag.tools.documents.files import (
     MARKUP,
     NAMED,
     READABLE,
+    Read,
     empty_folders,
     left_out,
     otherwise_named,
+    read_what_can_be,
     vanished,
 )
-from langgraph_rag.tools.documents.question_sets import SETS
-from langgraph_rag.tools.documents.tables import FieldNames
+from langgraph_rag.tools.documents.rows import SETS, FieldNames
 from langgraph_rag.tools.facts.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.ingest.editing import Added
-from langgraph_rag.tools.ingest.embeddings import CPU
-from langgraph_rag.tools.ingest.splitting import Splitter, Splitting
-from langgraph_rag.tools.ingest.tokens import tokens_of
+from langgraph_rag.tools.ingest.embedder import CPU
+from langgraph_rag.tools.ingest.indexing import Added
+from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, tokens_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores.opening import is_address
 

@@ -9,7 +9,7 @@ from langgraph_rag.evaluation.outcomes import OUTCOMES
 from langgraph_rag.evaluation.report import REPORTS
 from langgraph_rag.evaluation.run_folder import OutcomesError
 from langgraph_rag.methods import parse_methods
-from langgraph_rag.tools.stores.folder import RECORDS
+from langgraph_rag.tools.stores.opening import RECORDS
 
 
 def check_free(out: Path) -> None:

@@ -10,7 +10,7 @@ from langgraph_rag.evaluation.places import located
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted
-from langgraph_rag.tools.ingest.embeddings import CPU, MINILM
+from langgraph_rag.tools.ingest.embedder import CPU, MINILM
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.aligner import Trained, train_aligner
 

@@ -20,10 +20,10 @@ from langgraph_rag.errors import DocumentError
 from langgraph_rag.metering import metered
 from langgraph_rag.nodes.extract_triples import ModelExtractor, as_shown
 from langgraph_rag.tools.documents.files import read_what_can_be
-from langgraph_rag.tools.documents.tables import FieldNames
+from langgraph_rag.tools.documents.rows import FieldNames
 from langgraph_rag.tools.facts.extraction import TripleExtractor
 from langgraph_rag.tools.ingest.embedder import embed_texts, name_of
-from langgraph_rag.tools.ingest.splitting import Splitter, Splitting
+from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, tokens_of
 from langgraph_rag.tools.ingest.stages import (
     Row,
     Stage,
@@ -36,7 +36,6 @@ from langgraph_rag.tools.ingest.stages import (
     split,
     to_arrow,
 )
-from langgraph_rag.tools.ingest.tokens import tokens_of
 from langgraph_rag.tools.stores.records import content_hash
 
 _TIMED = 32  # rows of each worker whose time is taken for an estimate

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from langgraph_rag.characters import decoded
 from langgraph_rag.errors import DocumentError, RagError
-from langgraph_rag.tools.documents.question_sets import rows_in
-from langgraph_rag.tools.documents.tables import table_rows
+from langgraph_rag.tools.documents.rows import rows_in, table_rows
 
 _ARRAY = re.compile(r"\s*\[\s*[{\]]")
 _SEPARATORS = re.compile(r"[,;\t]")

@@ -22,7 +22,7 @@ from langgraph_rag.arguments import expect_count
 from langgraph_rag.evaluation.question_files import NumberedRow, QuestionFileError, rows_of
 from langgraph_rag.naming import counted, expect_name, first_problems, wrong_field
 from langgraph_rag.refusals import UNANSWERABLE
-from langgraph_rag.tools.documents.question_sets import SETS, question_in
+from langgraph_rag.tools.documents.rows import SETS, question_in
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 

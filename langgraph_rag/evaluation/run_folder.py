@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from langgraph_rag.concurrency.tasks import map_limited
 from langgraph_rag.errors import RagError
 from langgraph_rag.naming import wrong_field
-from langgraph_rag.tools.stores.folder import LOCK
+from langgraph_rag.tools.stores.opening import LOCK
 
 Item = TypeVar("Item")
 Entry = TypeVar("Entry", bound=Mapping[str, Any])

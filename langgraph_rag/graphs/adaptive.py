@@ -27,7 +27,7 @@ from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.nodes.retrieve_for_entity import Found, RetrieveForEntity
 from langgraph_rag.prompts.adaptive import ANSWER_OR_LOOK_UP
 from langgraph_rag.records import Result, ScoredPassage, joined
-from langgraph_rag.tools.retrieve.rerankers import EmbeddingReranker
+from langgraph_rag.tools.retrieve.ranking import EmbeddingReranker
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 

@@ -35,7 +35,7 @@ from langgraph_rag.nodes.update_outline import UpdateOutline, append_support, me
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import dualrag as prompts
 from langgraph_rag.records import Result, ScoredPassage, joined
-from langgraph_rag.tools.retrieve.rerankers import EmbeddingReranker
+from langgraph_rag.tools.retrieve.ranking import EmbeddingReranker
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Evidence, Record, Triple, evidence_at
-from langgraph_rag.tools.retrieve.support import nearest_evidence
+from langgraph_rag.tools.retrieve.ranking import nearest_evidence
 
 
 class AccumulateInput(TypedDict):

@@ -21,8 +21,8 @@ from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, Record, ScoredPassage, evidence_of, ids_of, place_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.ingest.spans import spot_names, stop_words
+from langgraph_rag.tools.retrieve.ranking import nearest_evidence, supporting_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.retrieve.support import nearest_evidence, supporting_evidence
 
 _LIFE = re.compile(r"\d{3,4} ?[\u2013-] ?[^()]{0,20}\d{3,4}\)")  # (3 May 1929 – 8 July 1999)
 _STEM = 4  # letters, which "directed" and "director" share

@@ -16,7 +16,7 @@ from langgraph_rag.prompts.answering import Answer, TitledText, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ScoredPassage, ids_of, place_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.retrieve.fusion import round_robin
+from langgraph_rag.tools.retrieve.ranking import round_robin
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _MOST = 10  # passages

@@ -9,8 +9,8 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.retrieve_for_entity import Found
 from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.prompts.dualrag import OutlineEntry
+from langgraph_rag.tools.retrieve.ranking import nearest_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.retrieve.support import nearest_evidence
 
 
 class CollectInput(TypedDict):

@@ -30,9 +30,8 @@ from langgraph_rag.records import (
     reciprocal_ranks,
 )
 from langgraph_rag.refusals import UNANSWERABLE, begins_as_refusal, is_refusal
-from langgraph_rag.tools.retrieve.fusion import round_robin
+from langgraph_rag.tools.retrieve.ranking import has_answer, round_robin, traced_back
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.retrieve.support import has_answer, traced_back
 
 UNASKED = "unknown"
 CAVEATS: Mapping[Supported, str] = {

@@ -14,7 +14,7 @@ from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Evidence, ScoredPassage, Triple
 from langgraph_rag.tools.facts.extraction import TripleExtractor
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.stores.vectors import Matrix
+from langgraph_rag.tools.stores.protocols import Matrix
 
 
 class ConstructInput(TypedDict):

@@ -21,7 +21,7 @@ from langgraph_rag.normal_forms import normalise, triple_text
 from langgraph_rag.prompts.kirag import ChainOfTexts, ChainOfTriples
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, TraceStep, trace_step
-from langgraph_rag.tools.retrieve.rerankers import in_words
+from langgraph_rag.tools.retrieve.ranking import in_words
 
 _LABEL = re.compile(r"^\s*(?:(?:title|document)\s*:|\d+[.)])\s*", re.IGNORECASE)  # before a document's title
 MAX_REFUSED = 2

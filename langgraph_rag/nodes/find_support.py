@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, Record, TraceStep, new_evidence, trace_step
+from langgraph_rag.tools.retrieve.ranking import answering_evidence, has_answer, supporting_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.retrieve.support import answering_evidence, has_answer, supporting_evidence
 
 
 class FindSupportInput(TypedDict):

@@ -12,7 +12,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import OutlineEntry
 from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, ids_of, origin_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.retrieve.fusion import in_turn
+from langgraph_rag.tools.retrieve.ranking import in_turn
 
 
 class HandOverInput(TypedDict):

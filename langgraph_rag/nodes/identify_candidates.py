@@ -13,7 +13,7 @@ from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.spreading import OFFERED, spread_out
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate, ScoredPassage
-from langgraph_rag.tools.retrieve.rerankers import Aligner, names_led_to, with_and_without_chain
+from langgraph_rag.tools.retrieve.ranking import Aligner, names_led_to, with_and_without_chain
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, ScoredPassage
-from langgraph_rag.tools.retrieve.fusion import TOP_HEAVY, by_score, fuse
+from langgraph_rag.tools.retrieve.ranking import TOP_HEAVY, by_score, fuse
 
 
 class RankInput(TypedDict):

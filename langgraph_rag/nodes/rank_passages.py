@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import ScoredPassage, ids_of, reciprocal_ranks
-from langgraph_rag.tools.retrieve.fusion import best_of
+from langgraph_rag.tools.retrieve.ranking import best_of
 
 
 class RankPassagesInput(TypedDict):

@@ -27,9 +27,8 @@ from langgraph_rag.records import (
     reciprocal_ranks,
 )
 from langgraph_rag.refusals import asks_nothing, is_refusal
-from langgraph_rag.tools.retrieve.fusion import best_of, in_turn
+from langgraph_rag.tools.retrieve.ranking import answering_evidence, best_of, has_answer, in_turn, supporting_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.retrieve.support import answering_evidence, has_answer, supporting_evidence
 
 ROUNDS = {"low": 1, "medium": 2, "high": 2}
 """How often passages are read, by effort; at "high" another method follows."""

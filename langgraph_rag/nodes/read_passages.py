@@ -17,7 +17,7 @@ from langgraph_rag.prompts.answering import Answer, passage_texts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, Record, ScoredPassage, ids_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.retrieve.fusion import led_first
+from langgraph_rag.tools.retrieve.ranking import led_first
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _AHEAD = 3  # times as many passages as are read, from which they are chosen

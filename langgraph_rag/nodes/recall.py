@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.nodes.for_each_question import ForEachQuestion
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.records import Evidence, reciprocal_ranks
-from langgraph_rag.tools.retrieve.fusion import round_robin
+from langgraph_rag.tools.retrieve.ranking import round_robin
 
 
 class RecallInput(TypedDict):

@@ -15,9 +15,8 @@ from langgraph_rag.prompts.par_rag import Standing
 from langgraph_rag.records import Evidence, Record, Triple, evidence_at, ids_of, new_evidence, place_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.ingest.spans import spot_names
-from langgraph_rag.tools.retrieve.fusion import fuse
+from langgraph_rag.tools.retrieve.ranking import fuse, nearest_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.retrieve.support import nearest_evidence
 
 
 class RetrieveFinelyInput(TypedDict):

@@ -13,8 +13,7 @@ from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.search import search
 from langgraph_rag.records import LISTED, ScoredPassage, ids_of, reciprocal_ranks
-from langgraph_rag.tools.retrieve.fusion import fuse
-from langgraph_rag.tools.retrieve.rerankers import rerank
+from langgraph_rag.tools.retrieve.ranking import fuse, rerank
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
 _LEAST = 3  # passages that are kept even if the reranker returns fewer

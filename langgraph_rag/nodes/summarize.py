@@ -18,8 +18,8 @@ from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Evidence, ids_of
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.ingest.text import RULES, text_pipeline
+from langgraph_rag.tools.retrieve.ranking import supporting_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.retrieve.support import supporting_evidence
 
 _PARTS = re.compile(r";|\b(?:but|however|though|although)\b")  # of a sentence; one of them may be informative
 _NOTHING = {"none", "null", "nothing", "not helpful", "not relevant"}

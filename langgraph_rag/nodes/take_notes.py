@@ -17,9 +17,8 @@ from langgraph_rag.prompts.answering import passage_texts
 from langgraph_rag.prompts.dualrag import Notes, Wanted
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import ids_of
-from langgraph_rag.tools.retrieve.fusion import in_turn
+from langgraph_rag.tools.retrieve.ranking import in_turn, supporting_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
-from langgraph_rag.tools.retrieve.support import supporting_evidence
 
 _LEAST_EACH = 6  # passages of each entity
 

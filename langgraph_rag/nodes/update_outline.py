@@ -13,7 +13,7 @@ from langgraph_rag.nodes.summarize import Fragment
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import OutlineEntry
 from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, ids_of, new_evidence, reciprocal_ranks, trace_step
-from langgraph_rag.tools.retrieve.fusion import best_of, fuse
+from langgraph_rag.tools.retrieve.ranking import best_of, fuse
 
 
 class UpdateInput(TypedDict):

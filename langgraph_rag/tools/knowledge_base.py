@@ -22,43 +22,45 @@ from langgraph_rag.naming import expect_name, meant_sources
 from langgraph_rag.records import FoundPassage, Passage, Record, ScoredPassage, Triple, ids_of, passage_of, titled_text
 from langgraph_rag.tools.facts.extraction import TripleExtractor, expect_extractor, extractor_with, last_extractor
 from langgraph_rag.tools.index.derived_graphs import DerivedGraphs
-from langgraph_rag.tools.index.entity_graph import EntityGraph
+from langgraph_rag.tools.index.entity_graph import EntityGraph, TripleGraph, facts_around
 from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.index.triple_graph import TripleGraph, facts_around
-from langgraph_rag.tools.ingest.documents import AnyDocument, cleaned, to_passages
-from langgraph_rag.tools.ingest.editing import LAST_EXTRACTOR, SPLITTING, UNREAD, Added, Editor, Updated
-from langgraph_rag.tools.ingest.embedder import Embedder, fingerprint_of
-from langgraph_rag.tools.ingest.embeddings import last_embedder
+from langgraph_rag.tools.ingest.embedder import Embedder, fingerprint_of, last_embedder
 from langgraph_rag.tools.ingest.indexing import (
+    LAST_EXTRACTOR,
+    SPLITTING,
     TEXT_PIPELINE,
+    UNREAD,
+    Added,
+    Editor,
     Indexer,
     Loaded,
     TripleEmbedding,
     TripleReader,
     UnreadNotice,
+    Updated,
 )
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, label_of, last_splitting
-from langgraph_rag.tools.ingest.stages import Row, checked_rows
+from langgraph_rag.tools.ingest.stages import AnyDocument, Row, checked_rows, cleaned, to_passages
 from langgraph_rag.tools.ingest.text import default_pipeline, text_pipeline
-from langgraph_rag.tools.retrieve.batcher import RequestQueue, one_at_a_time
 from langgraph_rag.tools.retrieve.search import (
     SEARCHES,
+    RequestQueue,
     Searcher,
+    Similarity,
     checked_names,
     checked_queries,
     checked_query,
     checked_words,
     names_among,
+    one_at_a_time,
 )
-from langgraph_rag.tools.retrieve.similarity import Similarity
 from langgraph_rag.tools.stores.chroma import checked_address
-from langgraph_rag.tools.stores.collections import Collections
+from langgraph_rag.tools.stores.metadata import StoredDocument, Visible
 from langgraph_rag.tools.stores.opening import Stores, open_stores
-from langgraph_rag.tools.stores.origins import StoredDocument
+from langgraph_rag.tools.stores.protocols import Matrix
 from langgraph_rag.tools.stores.records import FORMAT, Counts, RecordMemory, Records
 from langgraph_rag.tools.stores.triples import vector_id
-from langgraph_rag.tools.stores.vectors import Matrix
-from langgraph_rag.tools.stores.visibility import Visible
+from langgraph_rag.tools.stores.vector_files import Collections
 
 T = TypeVar("T")
 ALIGNER = "aligner"

@@ -17,7 +17,7 @@ from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import counted
 from langgraph_rag.progress import hidden
-from langgraph_rag.tools.ingest.embeddings import CPU, MINILM, family_of, packaged_minilm
+from langgraph_rag.tools.ingest.embedder import CPU, MINILM, family_of, packaged_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.aligner_folder import in_place_of, writing
 from langgraph_rag.training.chains import reasoning_chain

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 from langgraph_rag.errors import MissingExtraError
 from langgraph_rag.evaluation.run_folder import alone, replace_file, writing
 from langgraph_rag.progress import hidden
-from langgraph_rag.tools.stores.folder import LOCK
+from langgraph_rag.tools.stores.opening import LOCK
 from langgraph_rag.training.examples import Data, Example, Examples, length_of
 from langgraph_rag.training.model_card import model_card
 from langgraph_rag.training.recipe import Recipe

@@ -8,7 +8,7 @@ from langgraph_rag.nodes.decompose_knowledge import into_triples
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Candidate, ids_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.retrieve.rerankers import in_words, whole_chain
+from langgraph_rag.tools.retrieve.ranking import in_words, whole_chain
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from langgraph_rag.graphs.kirag import create_kirag
 from langgraph_rag.nodes.identify_candidates import best_alone, places_for_all
 from langgraph_rag.records import Candidate, Source, Triple, ids_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.retrieve.fusion import by_score
+from langgraph_rag.tools.retrieve.ranking import by_score
 
 QUESTION = "According to the 2001 census, what was the population of the city in which Kirton End is located?"
 LOCATED = ["Kirton End", "location", "Boston"]

@@ -12,8 +12,7 @@ from markdownify import MarkdownConverter
 from webencodings import lookup
 
 from langgraph_rag.characters import decoded
-from langgraph_rag.tools.documents.html_generators import simplify_generated
-from langgraph_rag.tools.documents.html_tables import simplify_tables, write_formulas
+from langgraph_rag.tools.documents.html_tables import simplify_generated, simplify_tables, write_formulas
 
 _NO_TEXT = (
     "script, style, template, noscript, svg, iframe, select, dialog, nav, footer, [role=navigation], [role=search], "

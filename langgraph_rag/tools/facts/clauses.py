@@ -6,22 +6,24 @@ What does not have one of a few clear shapes states no facts; nor does what is n
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from langgraph_rag.tools.facts.phrases import ADJECTIVE, Phrase, joined, noun_phrase
-from langgraph_rag.tools.facts.statements import Fact, Statements, Subject, Subjects
-from langgraph_rag.tools.facts.subjects import Topic
-from langgraph_rag.tools.facts.topics import life_dates
-from langgraph_rag.tools.facts.verbs import (
+from langgraph_rag.tools.facts.names import life_dates
+from langgraph_rag.tools.facts.phrases import (
+    ADJECTIVE,
     ALIKE,
     REPORTS,
     TWO_OBJECTS,
     Aside,
+    Phrase,
     Verb,
     distance,
+    joined,
+    noun_phrase,
     opening,
     plain,
     prepositional,
     verb_at,
 )
+from langgraph_rag.tools.facts.statements import Fact, Statements, Subject, Subjects, Topic
 from langgraph_rag.tools.facts.words import ARTICLES, PARTICLES, Tokens, tag_of
 
 _OPENS = frozenset("born raised educated founded established built located situated based formed".split())

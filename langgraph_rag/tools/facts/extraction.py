@@ -15,7 +15,7 @@ from langgraph_rag.normal_forms import first_of_each, normalise
 from langgraph_rag.records import Fact, Record
 from langgraph_rag.tools.facts.clauses import clauses
 from langgraph_rag.tools.facts.parsing import is_identifier
-from langgraph_rag.tools.facts.subjects import UPPER, Topic
+from langgraph_rag.tools.facts.statements import UPPER, Topic
 from langgraph_rag.tools.ingest.spans import is_code
 from langgraph_rag.tools.ingest.text import (
     RULES,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from langgraph_rag.normal_forms import normalise
+from langgraph_rag.tools.facts.names import topic_of, whole_place
 from langgraph_rag.tools.facts.parsing import Word, is_identifier, written
-from langgraph_rag.tools.facts.topics import topic_of, whole_place
 from langgraph_rag.tools.ingest.spans import DATE, Span, spot
 
 PRONOUNS = {"he": "he", "his": "he", "him": "he", "she": "she", "her": "she", "it": "it", "its": "it",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from langgraph_rag.tools.facts.topics import loosely, topic_of
+from langgraph_rag.tools.facts.names import loosely, topic_of
 from langgraph_rag.tools.ingest.spans import DATE, spot
 
 Kind = Literal["", "name", "code", "date", "number"]

@@ -1,18 +1,28 @@
-"""Search by words: what the words of passages and queries are, and the tokens by which they are found."""
+"""What the words of passages and queries are, and the parts of an index of them.
+
+Each part, a segment, has some passages, does not change, and lies in memory or in a mapped file. An index is a few of
+them, the largest first. New passages make small ones; what a passage was before it changed is marked as removed;
+segments are merged as they become many, as in other indexes of this kind (O'Neil and others, The log-structured
+merge-tree, 1996).
+"""
 
 import json
 import re
 import sqlite3
 import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from functools import cached_property
+from itertools import accumulate, chain, compress, islice, pairwise
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Any, Protocol
 
 import numpy as np
 
 from langgraph_rag.normal_forms import POINTS, SYMBOLS, UNSPACED, WORD, folded
-from langgraph_rag.tools.index.arrays import Rows
+from langgraph_rag.tools.index.arrays import Array, Arrays, Rows, smallest
 from langgraph_rag.tools.ingest.spans import stop_words
 
 _BULLET = re.compile(r"(?:[-*•+]|\d+[.)])\s+")
@@ -216,3 +226,361 @@ class Tokenizer:
             execute("INSERT INTO texts (texts) VALUES ('delete-all')")
             execute("COMMIT")
         return json.loads(tokens), json.loads(counts), np.fromstring(places, dtype=np.int64, sep=",")
+
+
+TITLE_WEIGHT = 3  # of a word: a title and the terms that a passage explains are its topics
+_BLOCK = 2**17  # postings that are merged at once, as other threads wait meanwhile
+_TERMS = 2**16  # terms that are merged at once
+_PHRASES = 2**18  # postings of phrases that are remembered
+_IN_MEMORY = 2**24  # bytes of an array in the making
+_OF_TERMS = ("frequencies", "positions", "most", "fewest")
+_FAR = np.int64(2**40)  # more than the number of tokens of a passage
+
+
+class Table(Protocol):
+    """Strings in rows, such as `Strings`."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def take(self, rows: Iterable[int]) -> list[str]:
+        """Return the strings of some rows."""
+
+    def find(self, texts: Sequence[str]) -> Rows:
+        """Return the row of each text, -1 of an unknown one."""
+
+
+class Listed(list[str]):
+    """A table of different strings in memory."""
+
+    @cached_property
+    def _row(self) -> dict[str, int]:
+        return {text: row for row, text in enumerate(self)}
+
+    def take(self, rows: Iterable[int]) -> list[str]:
+        """Return the strings of some rows."""
+        return [self[row] for row in rows]
+
+    def find(self, texts: Sequence[str]) -> Rows:
+        """Return the row of each text, -1 of an unknown one."""
+        return np.fromiter((self._row.get(text, -1) for text in texts), np.int64, len(texts))
+
+
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """The passages of a segment that have a term, and how often; in a title, one occurrence counts triple.
+
+    Attributes:
+        rows: the passages, in order.
+        frequencies: how often each has the term.
+        most: of those that no other has the term as often in as few tokens: the frequency.
+        fewest: and the number of tokens.
+    """
+
+    rows: Array
+    frequencies: Array
+    most: Array
+    fewest: Array
+
+
+class Segment:
+    """The words of some passages, in the order of their numbers.
+
+    Args:
+        arrays: `numbers`, `marks`, `lengths` and `title_lengths` of passages; `starts` of each term in the postings
+            `rows` and `frequencies`; `position_starts` of each in `positions`, which are places in the text times two,
+            plus one for the first of a passage; `best_starts` of each in `most` and `fewest` of its `Postings`.
+        ids: of the passages.
+        terms: the tokens.
+        name: of its file, if it is in one.
+    """
+
+    def __init__(self, arrays: Mapping[str, Array], ids: Table, terms: Table, name: str = "") -> None:
+        self.arrays, self.ids, self.terms, self.name = arrays, ids, terms, name
+        self.numbers, self.marks, self.lengths = arrays["numbers"], arrays["marks"], arrays["lengths"]
+        self._phrases: dict[tuple[int, ...], Postings] = {}
+        self._remembered = 0
+
+    @classmethod
+    def of(cls, arrays: Arrays, name: str) -> "Segment":
+        """Return the segment in a file."""
+        return cls(arrays, arrays.strings("ids"), arrays.strings("terms"), name)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def intact(self) -> bool:
+        """Return whether its file is as it was written; it reads all of it."""
+        return not isinstance(self.arrays, Arrays) or self.arrays.intact()
+
+    def postings(self, tokens: Sequence[int]) -> Postings:
+        """Return the passages with a token (by its row), or with tokens that follow each other."""
+        if len(tokens) > 1:
+            return self._phrase(tuple(tokens))
+        (token,) = tokens
+        of, best = self._range("starts", token), self._range("best_starts", token)
+        arrays = self.arrays
+        return Postings(arrays["rows"][of], arrays["frequencies"][of], arrays["most"][best], arrays["fewest"][best])
+
+    def frequency(self, tokens: Sequence[int]) -> int:
+        """Return the number of passages with a token, or with tokens that follow each other."""
+        if len(tokens) > 1:
+            return len(self._phrase(tuple(tokens)).rows)
+        of = self._range("starts", tokens[0])
+        return int(of.stop - of.start)
+
+    def _range(self, starts: str, term: int) -> slice:
+        return slice(int(self.arrays[starts][term]), int(self.arrays[starts][term + 1]))
+
+    def _phrase(self, tokens: tuple[int, ...]) -> Postings:
+        known = self._phrases.get(tokens)
+        if known is None:
+            known = self._phrase_read(tokens)
+            if self._remembered > _PHRASES:
+                self._phrases, self._remembered = {}, 0
+            self._phrases[tokens] = known
+            self._remembered += len(known.rows) + 1
+        return known
+
+    def _phrase_read(self, tokens: Sequence[int]) -> Postings:
+        found: Rows | None = None
+        places = {token: self._places(token) for token in tokens}
+        for position, token in enumerate(tokens):
+            first = places[token] - position
+            found = first if found is None else np.intersect1d(found, first, assume_unique=True)
+            if not len(found):
+                break
+        found = np.empty(0, np.int64) if found is None else found
+        rows, starts = np.unique(found >> 32, return_index=True)
+        in_title = (found & 0xFFFFFFFF) < self.arrays["title_lengths"][found >> 32]
+        weights = np.where(in_title, TITLE_WEIGHT, 1)
+        frequencies = np.add.reduceat(weights, starts) if len(rows) else weights
+        return Postings(rows, frequencies, frequencies, self.lengths[rows])
+
+    def _places(self, term: int) -> Rows:
+        """Return where a term is: 32 bits for the passage, 32 for the place in it."""
+        marked = self.arrays["positions"][self._range("position_starts", term)]
+        rows = self.arrays["rows"][self._range("starts", term)].astype(np.int64)
+        places: Rows = (rows[np.cumsum(marked & 1) - 1] << 32) + (marked >> 1)
+        return places
+
+
+def built(passages: Sequence[tuple[str, int, int]], occurrences: Occurrences) -> Segment:
+    """Return a segment in memory.
+
+    Args:
+        passages: id, number and mark of each, by number.
+        occurrences: of the tokens in the passages, which are counted from 0.
+    """
+    ids, numbers, marks = zip(*passages, strict=True) if passages else ((), (), ())
+    term = np.repeat(np.arange(len(occurrences.tokens)), occurrences.counts)
+    order = np.lexsort((occurrences.places, term))
+    places = occurrences.places[order]
+    row, in_text, offset = places >> 32, (places >> 31 & 1).astype(bool), places & 0x7FFFFFFF
+    title_lengths = np.bincount(row[~in_text], minlength=len(ids))
+    lengths = np.bincount(row, minlength=len(ids))
+    position = np.where(in_text, title_lengths[row] + 1 + offset, offset)  # no phrase goes over the end of a title
+    is_first = np.ones(len(row), bool)
+    is_first[1:] = (np.diff(row) != 0) | (np.diff(term) != 0)
+    first = np.flatnonzero(is_first)
+    weights = np.where(in_text, 1, TITLE_WEIGHT)
+    frequencies = np.add.reduceat(weights, first) if len(first) else weights
+    of_term, terms = term[first], len(occurrences.tokens)
+    best_of, most, fewest = _best(of_term, frequencies, lengths[row[first]])
+    return Segment(
+        {
+            "numbers": np.array(numbers, np.int64),
+            "marks": np.array(marks, np.uint64),
+            "lengths": lengths.astype(np.uint32),
+            "title_lengths": _small(title_lengths),
+            "rows": row[first].astype(smallest(len(ids))),
+            "frequencies": _small(frequencies),
+            "positions": _small(position * 2 + is_first),
+            "starts": _starts(np.bincount(of_term, minlength=terms)),
+            "position_starts": _starts(np.asarray(occurrences.counts)),
+            "best_starts": _starts(np.bincount(best_of, minlength=terms)),
+            "most": _small(most),
+            "fewest": fewest.astype(np.uint32),
+        },
+        Listed(ids),
+        Listed(occurrences.tokens),
+    )
+
+
+def _small(numbers: Array) -> Array:
+    return numbers.astype(smallest(int(numbers.max(initial=0))))
+
+
+def _starts(counts: Array) -> Rows:
+    starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts
+
+
+def _best(terms: Array, frequencies: Array, lengths: Array) -> tuple[Array, Array, Array]:
+    """Return which frequencies and lengths no others of their term exceed: as often, in as few tokens.
+
+    Any BM25 score of the term is at most that of one of these, whatever the mean length is.
+    """
+    frequencies, lengths = frequencies.astype(np.int64), lengths.astype(np.int64)
+    order = np.lexsort((lengths, -frequencies, terms))
+    terms, frequencies, lengths = terms[order], frequencies[order], lengths[order]
+    falling = lengths - terms.astype(np.int64) * _FAR  # the least so far starts anew with each term
+    best = np.ones(len(terms), bool)
+    best[1:] = falling[1:] < np.minimum.accumulate(falling)[:-1]
+    return terms[best], frequencies[best], lengths[best]
+
+
+class Merge:
+    """Several segments as one, without removed passages.
+
+    Args:
+        segments: in the order of the numbers of their passages.
+        removed: the rows of removed passages of each.
+
+    Attributes:
+        rows: for each segment, the new row of each of its passages, -1 of removed ones.
+    """
+
+    def __init__(self, segments: Sequence[Segment], removed: Sequence[Rows]) -> None:
+        self._segments, self._whole = segments, [not len(gone) for gone in removed]
+        self._stay = [np.ones(len(segment), bool) for segment in segments]
+        for stay, gone in zip(self._stay, removed, strict=True):
+            stay[gone] = False
+        *starts, self._size = accumulate((int(np.count_nonzero(stay)) for stay in self._stay), initial=0)
+        self.rows: list[Rows] = [
+            np.where(stay, np.cumsum(stay) - 1 + start, -1) for stay, start in zip(self._stay, starts, strict=True)
+        ]
+
+    def in_memory(self) -> Segment:
+        """Return the segment."""
+        arrays, ids, terms = self.parts()
+        return Segment({name: np.concatenate(list(of)) for name, of in arrays.items()}, Listed(ids), Listed(terms))
+
+    def parts(self, folder: Path | None = None) -> tuple[dict[str, Iterable[Array]], Iterator[str], list[str]]:
+        """Return its arrays, in parts, its ids and its terms; what is large waits in unnamed files of a folder."""
+        terms, own = self._merged_terms()
+        kinds = {"rows": smallest(self._size), **{name: self._kind(name) for name in _OF_TERMS}}
+        spools = {name: _Spool(kind, folder) for name, kind in kinds.items()}
+        counts: dict[str, list[Array]] = {name: [np.empty(0, np.int64)] for name in ("rows", "positions", "most")}
+        for start, stop in _blocks(self._frequencies(own)):
+            for name, (of, values) in self._merged(own, start, stop).items():
+                spools[name].add(values)
+                if name in counts:
+                    counts[name].append(np.bincount(of, minlength=stop - start))
+        starts = {name: [_starts(np.concatenate(of))] for name, of in counts.items()}
+        arrays: dict[str, Iterable[Array]] = {
+            **{name: [self._of_passages(name)] for name in ("numbers", "marks", "lengths", "title_lengths")},
+            **spools,
+            "starts": starts["rows"],
+            "position_starts": starts["positions"],
+            "best_starts": starts["most"],
+        }
+        ids = (compress(segment.ids, stay.tolist()) for segment, stay in zip(self._segments, self._stay, strict=True))
+        return arrays, chain.from_iterable(ids), terms
+
+    def _of_passages(self, name: str) -> Array:
+        parts = [one.arrays[name][stay] for one, stay in zip(self._segments, self._stay, strict=True)]
+        return np.concatenate(parts, dtype=self._kind(name))
+
+    def _kind(self, name: str) -> Any:
+        return np.result_type(*(segment.arrays[name].dtype for segment in self._segments))
+
+    def _merged_terms(self) -> tuple[list[str], list[Rows]]:
+        """Return the terms that are left, and for each segment the row of each of them there, -1 for none."""
+        first, *others = self._segments
+        new: dict[str, int] = {}
+        own = [np.arange(len(first.terms))]
+        for segment in others:
+            texts = list(segment.terms)
+            found = first.terms.find(texts)
+            for row in np.flatnonzero(found < 0).tolist():
+                found[row] = new.setdefault(texts[row], len(first.terms) + len(new))
+            own.append(found)
+        rows = [np.full(len(first.terms) + len(new), -1) for _ in self._segments]
+        for of, places in zip(rows, own, strict=True):
+            of[places] = np.arange(len(places))
+        left = self._frequencies(rows) > 0
+        return list(compress(chain(first.terms, new), left.tolist())), [of[left] for of in rows]
+
+    def _frequencies(self, own: Sequence[Rows]) -> Rows:
+        """Return the number of passages with each term."""
+        total = np.zeros(len(own[0]), np.int64)
+        for segment, of, whole, stay in zip(self._segments, own, self._whole, self._stay, strict=True):
+            starts = segment.arrays["starts"]
+            counts = np.diff(starts)
+            for start, stop in () if whole else _blocks(counts):
+                begin, rows = starts[start], segment.arrays["rows"][starts[start] : starts[stop]]
+                counts[start:stop] = np.diff(_starts(stay[rows])[starts[start : stop + 1] - begin])
+            total[of >= 0] += counts[of[of >= 0]]
+        return total
+
+    def _merged(self, own: Sequence[Rows], start: int, stop: int) -> dict[str, tuple[Array, Array]]:
+        """Return what the arrays of a range of terms have, with the term of each item, counted from the first one."""
+        found: dict[str, list[tuple[Array, ...]]] = {"rows": [], "positions": []}
+        for number, segment in enumerate(self._segments):
+            arrays, terms = segment.arrays, np.flatnonzero(own[number][start:stop] >= 0)
+            of = own[number][start:stop][terms]
+            term, places = _ranges(terms, arrays["starts"][of], arrays["starts"][of + 1])
+            rows, often = arrays["rows"][places], arrays["frequencies"][places]
+            position_term, places = _ranges(terms, arrays["position_starts"][of], arrays["position_starts"][of + 1])
+            positions = arrays["positions"][places]
+            if not self._whole[number]:
+                stays = self._stay[number][rows]
+                kept = stays[np.cumsum(positions & 1, dtype=np.int64) - 1]
+                position_term, positions = position_term[kept], positions[kept]
+                term, rows, often = term[stays], rows[stays], often[stays]
+            found["rows"].append((term, self.rows[number][rows], often, segment.lengths[rows]))
+            found["positions"].append((position_term, positions))
+        term, rows, often, lengths = _in_order(found["rows"])
+        position_term, positions = _in_order(found["positions"])
+        of_best, most, fewest = _best(term, often, lengths)
+        return {
+            "rows": (term, rows),
+            "frequencies": (term, often),
+            "positions": (position_term, positions),
+            "most": (of_best, most),
+            "fewest": (of_best, fewest),
+        }
+
+
+class _Spool(Iterable[Array]):
+    """Numbers that are added in parts and read once, in parts; many of them wait in a file."""
+
+    def __init__(self, kind: Any, folder: Path | None) -> None:
+        self._kind = np.dtype(kind)
+        self._file = SpooledTemporaryFile(_IN_MEMORY, dir=str(folder) if folder else None)  # noqa: SIM115 - closed when it is read
+
+    def add(self, values: Array) -> None:
+        self._file.write(values.astype(self._kind).data)
+
+    def __iter__(self) -> Iterator[Array]:
+        with self._file as file:
+            file.seek(0)
+            yield np.empty(0, self._kind)
+            while part := file.read(_IN_MEMORY):
+                yield np.frombuffer(part, self._kind)
+
+
+def _blocks(counts: Rows) -> Iterator[tuple[int, int]]:
+    """Yield ranges of terms, each with few postings."""
+    ends, start = np.cumsum(counts), 0
+    while start < len(counts):
+        before = int(ends[start - 1]) if start else 0
+        stop = int(np.searchsorted(ends, before + _BLOCK, side="right"))
+        stop = min(max(stop, start + 1), start + _TERMS)
+        yield start, stop
+        start = stop
+
+
+def _ranges(terms: Rows, starts: Rows, stops: Rows) -> tuple[Rows, Rows]:
+    """Return all places from each start to its stop, each with its term."""
+    counts = stops - starts
+    offsets = np.repeat(starts - (np.cumsum(counts) - counts), counts)
+    return np.repeat(terms, counts), offsets + np.arange(len(offsets))
+
+
+def _in_order(parts: Sequence[tuple[Array, ...]]) -> list[Array]:
+    """Join arrays of which the first one has terms, in the order of these, of each in the order of the parts."""
+    term, *others = (np.concatenate(of) for of in zip(*parts, strict=True))
+    order = np.argsort(term.astype(np.uint16), kind="stable")  # of few bits, which sort in linear time
+    return [array[order] for array in (term, *others)]

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from langgraph_rag.errors import EmbedderError
-from langgraph_rag.tools.ingest.tokens import READ_BY_MINILM, Tokens, of_few_tokens, tokens_of_tokenizer
+from langgraph_rag.tools.ingest.splitting import READ_BY_MINILM, Tokens, of_few_tokens, tokens_of_tokenizer
 
 _log = logging.getLogger(__name__)
 

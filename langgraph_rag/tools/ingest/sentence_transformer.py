@@ -13,7 +13,7 @@ from transformers.utils import logging
 
 from langgraph_rag.errors import EmbedderError
 from langgraph_rag.tools.ingest.encoders import MULTIPLE, Tensors, padded_length, trace
-from langgraph_rag.tools.ingest.tokens import Tokens, of_one_length, tokens_of_model
+from langgraph_rag.tools.ingest.splitting import Tokens, of_one_length, tokens_of_model
 
 
 class SentenceTransformerEncoder:

@@ -11,7 +11,7 @@ from langgraph_rag.filters import Where
 from langgraph_rag.records import FoundPassage, Record, ScoredPassage, Triple
 from langgraph_rag.tools.facts.extraction import TripleExtractor
 from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.stores.vectors import Matrix
+from langgraph_rag.tools.stores.protocols import Matrix
 
 
 @runtime_checkable

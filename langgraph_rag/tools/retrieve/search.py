@@ -1,29 +1,328 @@
-"""The searches of a knowledge base: by meaning, by words, by both, and by walks over its facts."""
+"""The searches of a knowledge base: by meaning, by words, by both, and by walks; concurrent queries share batches."""
 
-from collections import defaultdict
+import asyncio
+import math
+import queue
+import threading
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import islice
+from enum import IntEnum
+from functools import cached_property, partial
+from itertools import count, islice
 from math import sqrt
 from statistics import fmean
-from typing import get_args
+from typing import Any, Generic, NamedTuple, TypeVar, get_args
+
+import numpy as np
 
 from langgraph_rag.arguments import expect, expect_list
 from langgraph_rag.characters import is_blank, is_text
+from langgraph_rag.concurrency.tasks import gather
+from langgraph_rag.concurrency.threads import in_thread
+from langgraph_rag.concurrency.workers import Worker
 from langgraph_rag.context import MAX_QUERY_CHARS, Search
-from langgraph_rag.errors import QuestionError
+from langgraph_rag.errors import KnowledgeBaseError, QuestionError
 from langgraph_rag.filters import Where
-from langgraph_rag.normal_forms import normalise
+from langgraph_rag.normal_forms import normalise, triple_text
 from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.index.entity_graph import EntityGraph
 from langgraph_rag.tools.index.words import parts_of
+from langgraph_rag.tools.ingest.embedder import Embedder
 from langgraph_rag.tools.ingest.spans import is_generic
-from langgraph_rag.tools.retrieve.batcher import Batcher, RequestQueue
-from langgraph_rag.tools.retrieve.fusion import DEPTH, blend, covering, led_first, with_mentioned
-from langgraph_rag.tools.retrieve.similarity import Rank, Similarity
+from langgraph_rag.tools.retrieve.ranking import DEPTH, blend, covering, led_first, with_mentioned
+from langgraph_rag.tools.stores.metadata import Visible
+from langgraph_rag.tools.stores.protocols import Matrix, VectorStore
 from langgraph_rag.tools.stores.records import Records
-from langgraph_rag.tools.stores.visibility import Visible
+from langgraph_rag.tools.stores.triples import vector_id
+
+Request = TypeVar("Request")
+Result = TypeVar("Result")
+
+_number = count()
+
+
+@dataclass
+class _Asked(Generic[Request, Result]):
+    """A request whose result a coroutine awaits."""
+
+    batcher: "Batcher[Request, Result]"
+    request: Request
+    result: "asyncio.Future[Result]"
+
+    def settle(self, settle: Callable[[Any], None], outcome: Any) -> None:
+        """Set the result, or an error, from the thread of the worker."""
+        with suppress(RuntimeError):  # the event loop was closed
+            self.result.get_loop().call_soon_threadsafe(self._settle, settle, outcome)
+
+    def _settle(self, settle: Callable[[Any], None], outcome: Any) -> None:
+        if not self.result.done():  # it may have been cancelled
+            settle(outcome)
+
+
+class _Waiting(NamedTuple):
+    rank: float
+    number: int  # in the order of arrival
+    asked: _Asked[Any, Any] | None
+
+
+class RequestQueue:
+    """A queue of requests with one worker thread, which several batchers may share.
+
+    The requests of the batcher with the lowest rank come first, in the order of their arrival. If batchers that serve
+    the last stages of a step have the lowest ranks, the first questions wait for the model while the others compute.
+    Otherwise, many concurrent questions would run in lockstep: all compute, then all wait.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: queue.PriorityQueue[_Waiting] = queue.PriorityQueue()
+        self._worker: Worker | None = None
+        self._closed, self._lock = False, threading.Lock()
+
+    def put(self, waiting: _Waiting) -> None:
+        """Add a request.
+
+        Raises:
+            KnowledgeBaseError: when the queue was closed.
+        """
+        with self._lock:
+            if self._closed:
+                raise KnowledgeBaseError("the knowledge base was closed: open it again")
+            if self._worker is None:
+                worker = Worker(self._serve, stop=partial(self._take_no_more, -math.inf), name="batcher")
+                worker.start()
+                self._worker = worker
+            self._waiting.put(waiting)
+
+    def close(self) -> None:
+        """Accept no more requests, process the waiting ones, and end the worker."""
+        self._take_no_more(math.inf)
+        if self._worker is not None:
+            self._worker.join()
+
+    def _take_no_more(self, rank: float) -> None:
+        """Accept no more requests, and end the worker before those of higher ranks."""
+        with self._lock:
+            self._closed = True
+            self._waiting.put(_Waiting(rank, next(_number), None))
+
+    def _serve(self) -> None:
+        while first := self._waiting.get().asked:
+            batcher, batch = first.batcher, [first]
+            while len(batch) < batcher.largest and not self._waiting.empty():
+                following = self._waiting.get()
+                if not following.asked or following.asked.batcher is not batcher:
+                    self._waiting.put(following)
+                    break
+                batch.append(following.asked)
+            batcher.answer(batch)
+
+
+class Batcher(Generic[Request, Result]):
+    """Processes requests in batches: while one batch runs, the next one is collected. No request waits for others.
+
+    Args:
+        work: returns the results for a batch of requests, in order, in the worker thread of the queue. If it fails, it
+            is called again for each request alone.
+        largest: the maximum number of requests in a batch.
+        queue: the queue, if it is shared with other batchers.
+        rank: the rank in the queue, different from those of the others; the lowest is served first.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[list[Request]], list[Result]],
+        *,
+        largest: int = 8,
+        queue: RequestQueue | None = None,
+        rank: int = 0,
+    ) -> None:
+        self._work, self.largest = work, largest
+        self._queue, self._rank = queue or RequestQueue(), rank
+
+    async def ask(self, request: Request) -> Result:
+        """Add a request to the next batch and await its result.
+
+        Raises:
+            KnowledgeBaseError: when the queue was closed.
+        """
+        result: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._queue.put(_Waiting(self._rank, next(_number), _Asked(self, request, result)))
+        return await result
+
+    def close(self) -> None:
+        """Close the queue."""
+        self._queue.close()
+
+    def answer(self, batch: list[_Asked[Request, Result]]) -> None:
+        """Process a batch of requests, without those that were cancelled."""
+        if wanted := [asked for asked in batch if not asked.result.cancelled()]:
+            self._answer(wanted)
+
+    def _answer(self, batch: list[_Asked[Request, Result]]) -> None:
+        try:
+            results = self._work([asked.request for asked in batch])
+        except BaseException as error:  # the callers get it, the worker lives on
+            if len(batch) == 1:
+                batch[0].settle(batch[0].result.set_exception, error)
+                return
+            for asked in batch:  # alone, so that a failing request does not affect the others
+                self._answer([asked])
+            return
+        for asked, result in zip(batch, results, strict=True):
+            asked.settle(asked.result.set_result, result)
+
+
+def one_at_a_time() -> Batcher[Callable[[], Any], Any]:
+    """Return a batcher that runs one function at a time; waiting callers occupy no thread."""
+    return Batcher(lambda works: [work() for work in works], largest=1)
+
+
+_REMEMBERED_QUERIES = 1_024
+_REMEMBERED_TRIPLES = 50_000  # vectors
+
+
+class Rank(IntEnum):
+    """The order of waiting requests: the later in a step a method usually makes them, the earlier they are served."""
+
+    PASSAGE_COSINES = 0
+    TRIPLE_COSINES = 1
+    QUERIES = 2
+    SEARCHES = 3
+
+
+class Similarity:
+    """Embeds queries and compares them with stored vectors; triples are embedded when a query first needs them.
+
+    Args:
+        embedder: the embedder.
+        vectors: the index of passages and triples.
+        records: the store of the vectors of triples.
+        queue: for the requests.
+    """
+
+    def __init__(self, embedder: Embedder, vectors: VectorStore, records: Records, queue: RequestQueue) -> None:
+        self._embedder, self._vectors, self._records = embedder, vectors, records
+        self._remembered_queries: OrderedDict[str, Matrix] = OrderedDict()
+        self._remembered_triples: dict[str, Matrix] = {}
+        self._embedding_queries = threading.Lock()
+        self._queries = Batcher(self.embed_queries, largest=16, queue=queue, rank=Rank.QUERIES)
+        self._of_triples = Batcher(self.cosines, queue=queue, rank=Rank.TRIPLE_COSINES)
+        self._of_passages = Batcher(self._passage_cosines_many, queue=queue, rank=Rank.PASSAGE_COSINES)
+
+    async def search_triples(self, query: str, k: int, among: frozenset[str] | None) -> list[str]:
+        """Return the vector ids of the k embedded triples (of all, or among some) nearest to a query, best first."""
+        vector = await self._vector(query)
+        (found,) = await in_thread(self._vectors.search_triples, vector[np.newaxis], k, among)
+        return [id_ for id_, _ in found]
+
+    async def triple_cosines(self, queries: Sequence[str], triples: Sequence[Sequence[str]]) -> Matrix:
+        """Return the cosines of triples (as "head relation tail") with queries; shape: triples x queries."""
+        if not triples:
+            return np.empty((0, len(queries)), np.float32)
+        return await self._of_triples.ask((queries, triples))
+
+    async def passage_cosines(self, queries: Sequence[str], ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return the cosines of the stored vectors of passages with queries; unknown ids are left out."""
+        return await self._of_passages.ask((queries, ids)) if ids else {}
+
+    async def likeness(self, query: str, others: Sequence[str]) -> list[float]:
+        """Return the cosines of a query with other texts."""
+        vector, *rest = await gather(map(self._vector, [query, *others]))
+        return [float(vector @ other) for other in rest]
+
+    def embed_queries(self, queries: Sequence[str]) -> list[Matrix]:
+        """Return the vectors of queries, with a cache of recent ones."""
+        with self._embedding_queries:
+            new = [query for query in dict.fromkeys(queries) if query not in self._remembered_queries]
+            if new:
+                vectors = self._embedder.queries(new)
+                self._remembered_queries.update(zip(new, vectors, strict=True))
+            found = [self._remembered_queries[query] for query in queries]
+            while len(self._remembered_queries) > _REMEMBERED_QUERIES:
+                self._remembered_queries.popitem(last=False)
+            return found
+
+    def nearest(self, requests: Sequence[tuple[str, int, Visible | None]]) -> list[list[ScoredPassage]]:
+        """Return the k nearest passages for each query, of all or of the visible ones, best first."""
+        queries = self.embed_queries([query for query, *_ in requests])
+        found: dict[int, list[ScoredPassage]] = {}
+        alike = defaultdict[tuple[int, Visible | None], list[int]](list)  # small requests do not wait for large ones
+        for place, (_, k, visible) in enumerate(requests):
+            alike[k, visible].append(place)
+        for (k, visible), places in alike.items():
+            among = None if visible is None else visible.ids
+            nearest = self._vectors.search(np.stack([queries[place] for place in places]), k, among)
+            for place, passages in zip(places, nearest, strict=True):
+                found[place] = [ScoredPassage(id=id_, score=score) for id_, score in passages]
+        return [found[place] for place in range(len(requests))]
+
+    def cosines(self, requests: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]]) -> list[Matrix]:
+        """Return the cosines of triples (as "head relation tail") with queries, for several requests at once."""
+        queries = self._embed_groups([queries for queries, _ in requests])
+        ids = [[vector_id(triple) for triple in triples] for _, triples in requests]
+        texts = {
+            id_: triple_text(triple)
+            for (_, triples), those in zip(requests, ids, strict=True)
+            for id_, triple in zip(those, triples, strict=True)
+        }
+        vectors = self._triple_vectors(texts)
+        return [_cosines([vectors[id_] for id_ in those], queries) for queries, those in zip(queries, ids, strict=True)]
+
+    def embed_triples(self, ids: Sequence[str]) -> None:
+        """Embed and store the triples whose vectors have these ids."""
+        self._embed_and_store(self._records.triples.texts(ids))
+
+    def forget_triples(self, ids: Sequence[str]) -> None:
+        """Remove the vectors of deleted triples from the cache."""
+        for id_ in ids:
+            self._remembered_triples.pop(id_, None)
+
+    async def _vector(self, query: str) -> Matrix:
+        remembered = self._remembered_queries.get(query)
+        return await self._queries.ask(query) if remembered is None else remembered
+
+    def _embed_groups(self, groups: Sequence[Sequence[str]]) -> list[list[Matrix]]:
+        vectors = iter(self.embed_queries([query for queries in groups for query in queries]))
+        return [list(islice(vectors, len(queries))) for queries in groups]
+
+    def _passage_cosines_many(self, requests: list[tuple[Sequence[str], Sequence[str]]]) -> list[dict[str, Matrix]]:
+        queries = self._embed_groups([queries for queries, _ in requests])
+        vectors = self._vectors.passages(list({id_ for _, ids in requests for id_ in ids}))
+        known = [[id_ for id_ in ids if id_ in vectors] for _, ids in requests]
+        return [
+            dict(zip(ids, _cosines([vectors[id_] for id_ in ids], near), strict=True))
+            for ids, near in zip(known, queries, strict=True)
+        ]
+
+    def _triple_vectors(self, texts: Mapping[str, str]) -> dict[str, Matrix]:
+        remembered = self._remembered_triples
+        known = {id_: remembered[id_] for id_ in texts if id_ in remembered}
+        known |= self._records.triples.vectors([id_ for id_ in texts if id_ not in known])
+        known |= self._embed_and_store({id_: text for id_, text in texts.items() if id_ not in known})
+        if len(remembered) + len(known) > _REMEMBERED_TRIPLES:
+            remembered.clear()
+        remembered |= known
+        return known
+
+    def _embed_and_store(self, texts: Mapping[str, str]) -> dict[str, Matrix]:
+        if not texts:
+            return {}
+        vectors = self._embedder.texts(list(texts.values()))
+        self._records.triples.put_vectors(list(texts), vectors)
+        return dict(zip(texts, vectors, strict=True))
+
+
+def _cosines(vectors: Sequence[Matrix], queries: Sequence[Matrix]) -> Matrix:
+    """Return the cosines of vectors with queries, with the same ties on every processor.
+
+    Shape: vectors x queries.
+    """
+    if not vectors or not queries:
+        return np.empty((len(vectors), len(queries)), np.float32)
+    cosines: Matrix = np.vecdot(np.stack(vectors)[:, np.newaxis], np.stack(queries), dtype=np.float64)
+    return cosines.astype(np.float32)
 
 
 def names_among(given: Iterable[object], what: str) -> list[str]:

@@ -9,9 +9,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
+
 from langgraph_rag.filters import Where
 from langgraph_rag.records import Fact, Naming, Passage, Record, Statement
-from langgraph_rag.tools.stores.vectors import Matrix
+
+Matrix = npt.NDArray[np.float32]
+
+
+def unit(vectors: Matrix) -> Matrix:
+    """Return vectors with unit length, equal on every processor; a zero vector stays unchanged."""
+    lengths = np.sqrt(np.vecdot(vectors, vectors, dtype=np.float64))[:, np.newaxis]
+    scaled: Matrix = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return scaled
+
 
 Origin = tuple[str, str]
 """A passage id and one of its sources, which may be empty."""

@@ -16,26 +16,24 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.filters import Where
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Fact, Passage, Record, ScoredPassage, Source, Statement, Triple, ids_of
-from langgraph_rag.tools.index.bm25 import Bm25, Values
-from langgraph_rag.tools.index.word_index import WordIndex
+from langgraph_rag.tools.index.word_index import Bm25, Values, WordIndex
 from langgraph_rag.tools.index.words import title_to_index, words_to_index, words_to_search
-from langgraph_rag.tools.stores.change_log import TABLE as CHANGES_TABLE
-from langgraph_rag.tools.stores.change_log import ChangeLog
 from langgraph_rag.tools.stores.chroma import NEEDS_WRITING
-from langgraph_rag.tools.stores.database import Database, as_json
-from langgraph_rag.tools.stores.origins import (
+from langgraph_rag.tools.stores.database import TABLE as CHANGES_TABLE
+from langgraph_rag.tools.stores.database import ChangeLog, Database, as_json
+from langgraph_rag.tools.stores.metadata import (
     METADATA_TABLE,
     ORIGINS_TABLE,
     STANDING_TABLE,
     MetadataTable,
     Origins,
     Places,
+    Visibility,
+    Visible,
 )
-from langgraph_rag.tools.stores.protocols import SqlDatabase, Waiting
+from langgraph_rag.tools.stores.protocols import Matrix, SqlDatabase, Waiting
 from langgraph_rag.tools.stores.triples import NAME_TABLES, TripleRecords
 from langgraph_rag.tools.stores.triples import TABLES as TRIPLE_TABLES
-from langgraph_rag.tools.stores.vectors import Matrix
-from langgraph_rag.tools.stores.visibility import Visibility, Visible
 
 T = TypeVar("T")
 

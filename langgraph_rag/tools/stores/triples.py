@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from langgraph_rag.normal_forms import normalise, triple_text
 from langgraph_rag.records import Fact, Naming, Record, Statement
-from langgraph_rag.tools.stores.change_log import ChangeLog
-from langgraph_rag.tools.stores.database import as_json
-from langgraph_rag.tools.stores.protocols import SqlDatabase
-from langgraph_rag.tools.stores.vectors import Matrix
+from langgraph_rag.tools.stores.database import ChangeLog, as_json
+from langgraph_rag.tools.stores.protocols import Matrix, SqlDatabase
 
 NAME_TABLES = """
 CREATE TABLE IF NOT EXISTS namings (
