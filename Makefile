@@ -12,12 +12,12 @@ EXTRAS := chat,minilm,openai,train,plots,checkpoints,postgres,studio,docs,dev
 # It compiles nothing (--no-compile), as most modules are never imported: each is when it first is, which has to be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo browser screenshots test lint format types docs record clean
+.PHONY: help demo browser screenshots test test-all lint format types docs record clean
 
 help:
 	@echo "make demo    index the sample corpus and answer five questions, step by step"
 	@echo "             (TORCH=\"torch --index-url URL\" for another build of torch, PYTHON=python3.12 for another Python)"
-	@echo "make test    run the tests"
+	@echo "make test    run the tests; make test-all runs those, too, that repeat them on more inputs"
 	@echo "make browser install Chromium (Debian, as root), in which the chat page is tested; make screenshots for docs/images"
 	@echo "make lint    check style and types; make format puts style right"
 	@echo "make docs    build the documentation into site/"
@@ -69,11 +69,14 @@ browser:
 	} || echo "Chromium cannot be installed here: the tests of the chat page will be skipped"
 
 screenshots: browser $(VENV)/installed
-	UPDATE_SCREENSHOTS=1 $(BIN)/pytest tests/test_chat_page.py -k picture
+	UPDATE_SCREENSHOTS=1 $(BIN)/pytest -m slow tests/test_chat_page.py -k picture
 
 # Each of the two workers has a core; with more threads they would wait for each other.
 test: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+test-all: $(VENV)/installed
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m ""
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

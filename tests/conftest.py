@@ -1,8 +1,10 @@
 """A small knowledge base of eight documents about two film directors, two films, a producer, two places and a bird."""
 
+import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, disk_usage
 
 import pytest
 import pytest_socket
@@ -63,6 +65,21 @@ DOCUMENTS = [
         "text": "Herons stand still in shallow water. They wait for fish.",
     },
 ]
+
+
+_IN_MEMORY = Path("/dev/shm")  # noqa: S108  # of Linux
+_ENOUGH = 4_000_000_000  # bytes
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the files of tests in memory where there is room: databases are written to disk again and again."""
+    if _IN_MEMORY.is_dir() and os.access(_IN_MEMORY, os.W_OK) and disk_usage(_IN_MEMORY).free > _ENOUGH:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector pass over what is there to stay: thousands of tests, and all that they import."""
+    gc.freeze()
 
 
 @pytest.fixture

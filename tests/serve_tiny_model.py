@@ -1,8 +1,9 @@
-"""An OpenAI-compatible server for a model in its process: python tests/serve_tiny_model.py FOLDER prints its port."""
+"""An OpenAI-compatible server for a model in its process."""
 
 import json
-import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from langchain_core.exceptions import ContextOverflowError
@@ -68,7 +69,8 @@ def _stream(reply: AIMessage, options: dict[str, Any]) -> str:
     return "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])
 
 
-if __name__ == "__main__":
-    with _Server(sys.argv[1]) as server:
-        print(server.server_port, flush=True)
+def serve(folder: Path, port: Connection) -> None:
+    """Serve the model of a folder for good, and send the port."""
+    with _Server(str(folder)) as server:
+        port.send(server.server_port)
         server.serve_forever()

@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 from fakes import ArithmeticEmbeddings, contents
 from langchain_core.embeddings import Embeddings
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer import modules
 from tiny_bert import save_bert
 
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
@@ -74,7 +72,9 @@ def test_a_model_gets_the_prefixes_and_the_pooling_of_its_family(tiny: Path, nam
 def test_the_prompts_that_a_model_was_saved_with_are_used(
     name: str, saved: dict[str, Any], query: str, passage: str, tiny: Path, tmp_path: Path
 ) -> None:
-    SentenceTransformer(modules=[modules.Transformer(str(tiny)), modules.Pooling(32)], **saved).save(
+    made: Any = pytest.importorskip("sentence_transformers")  # dear to import: not while tests are collected
+    modules: Any = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+    made.SentenceTransformer(modules=[modules.Transformer(str(tiny)), modules.Pooling(32)], **saved).save(
         str(tmp_path / name)
     )
     embeddings = load_embeddings(str(tmp_path / name))

@@ -25,9 +25,9 @@ async def test_every_question_ends_in_an_answer_or_a_typed_error(localhost: None
     asked = [question["question"] for question in sample_questions().values()]
     with served("faulty_server.py") as url:
         llm = faulty_model(url, deadline_s=20.0)
-        await ask_all(sample_kb, llm, asked[:5], METHODS, deadline_s=20.0)
+        await ask_all(sample_kb, llm, asked[:2], METHODS, deadline_s=20.0)
         before = level()
-        endings = await ask_all(sample_kb, llm, [*asked, *asked[:8]], METHODS, deadline_s=20.0)
+        endings = await ask_all(sample_kb, llm, asked[:8], METHODS, deadline_s=20.0)
 
     # calls are given up after 2 s and questions after 20: far below this, however busy the machine is
     wrong = faulty(endings, deadline_s=120.0)

@@ -1,9 +1,6 @@
 """A small model learns what a teacher wrote, and takes its place in the same graph."""
 
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,6 +9,7 @@ from typing import Any
 import pytest
 from chat_families import make_family_model
 from conftest import SAMPLE
+from processes import start_command
 from test_cli import refuse, run
 
 from langgraph_rag.errors import MissingExtraError
@@ -145,18 +143,17 @@ def test_preferences_are_learned_from_pairs(base: Path, few: Path, tmp_path: Pat
 def test_a_killed_run_goes_on_and_ends_with_the_weights_of_an_undisturbed_one(
     base: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = recipe(epochs=15, checkpoint_steps=5, lora_dropout=0.1, held_back=0.2)
+    given = recipe(epochs=6, checkpoint_steps=2, lora_dropout=0.1, held_back=0.2)
     (tmp_path / "recipe.yaml").write_text(recipe_text(given))
     command = ["train", "fit", "--rows", few, "--base", base, "--recipe", tmp_path / "recipe.yaml", "--out"]
     killed = tmp_path / "killed"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "langgraph_rag", *map(str, command), str(killed)], stderr=subprocess.DEVNULL
-    )
-    while not (killed / "checkpoints" / "checkpoint-10" / "trainer_state.json").exists():
-        assert process.poll() is None
-        time.sleep(0.001)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process, printed = start_command(*map(str, command), str(killed))
+    with printed:
+        while not (killed / "checkpoints" / "checkpoint-4" / "trainer_state.json").exists():
+            assert process.is_alive(), printed.read()
+            time.sleep(0.001)
+        process.kill()
+        process.join()
     assert not (killed / "adapter_model.safetensors").exists()
     last = max((killed / "checkpoints").glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
     (last / "trainer_state.json").write_text("{")  # as if the kill had come a moment earlier
@@ -166,7 +163,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_weights_of_an_undisturbed_one(
     resumed = tuning.fine_tune(prepare([few], str(base), given), killed, progress=False)
     undisturbed = tuning.fine_tune(prepare([few], str(base), given), tmp_path / "undisturbed", progress=False)
 
-    assert 0 < resumed["figures"]["resumed_at"] < resumed["figures"]["steps"] == 60
+    assert 0 < resumed["figures"]["resumed_at"] < resumed["figures"]["steps"] == 24
     assert weights(killed) == weights(tmp_path / "undisturbed")
     assert resumed["figures"]["after"] == undisturbed["figures"]["after"]
     with pytest.raises(TrainingError, match="holds a finished model, which is not overwritten"):

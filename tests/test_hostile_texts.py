@@ -38,11 +38,11 @@ def test_what_is_longer_than_any_sentence_is_read_at_its_beginning(sentence: str
 @pytest.mark.parametrize(
     "markdown",
     [
-        "[^" * 50_000,
-        "<div>\n" + "<a b" * 50_000,
-        "<div>\n" + ">" * 100_000 + "x" + "<a b" * 100_000,
-        "Kell" + "<sup>" * 100_000,
-        "+++\n" + "a." * 50_000 + "a=1\n+++\nKell is an isle.",
+        "[^" * 20_000,
+        "<div>\n" + "<a b" * 20_000,
+        "<div>\n" + ">" * 20_000 + "x" + "<a b" * 20_000,
+        "Kell" + "<sup>" * 20_000,
+        "+++\n" + "a." * 20_000 + "a=1\n+++\nKell is an isle.",
     ],
 )
 def test_markdown_that_begins_what_it_never_ends_is_read(markdown: str) -> None:
@@ -54,11 +54,11 @@ def test_markdown_that_begins_what_it_never_ends_is_read(markdown: str) -> None:
 @pytest.mark.parametrize(
     "html",
     [
-        "<table><tr>" + "<td colspan=100>a" * 10_000 + "</table>",
-        "<table><thead>" + ("<tr>" + "<th rowspan=100 colspan=100>a" * 5_000) * 2 + "</table>",
-        "<p>a" + " " * 500_000 + "b</p>",
-        "<table><tr><td>" * 10_000 + "a",
-        "<sup>" * 20_000 + "a",
+        "<table><tr>" + "<td colspan=100>a" * 2_000 + "</table>",
+        "<table><thead>" + ("<tr>" + "<th rowspan=100 colspan=100>a" * 1_000) * 2 + "</table>",
+        "<p>a" + " " * 100_000 + "b</p>",
+        "<table><tr><td>" * 2_000 + "a",
+        "<sup>" * 5_000 + "a",
     ],
 )
 def test_a_page_of_few_bytes_does_not_fill_the_memory_or_the_day(html: str) -> None:
@@ -143,7 +143,7 @@ def test_the_offline_model_reads_a_long_list_without_spaces(empty_kb: KnowledgeB
     [
         "Ada Renk (" + "1" * 2_000 + "–" * 2_000 + "1" * 2_000 + " was born in Ost.",
         "Ada Renk (" + "1900– " * 100 + "1950" * 20 + ") was born in Ost.",
-        "Ada Renk was born in Ost and met " + " and ".join(f"Bo{number:x} Vint" for number in range(60_000)),
+        "Ada Renk was born in Ost and met " + " and ".join(f"Bo{number:x} Vint" for number in range(10_000)),
     ],
     ids=["a bracket that never ends", "many years", "a sentence as long as a book"],
 )
@@ -160,8 +160,8 @@ PIECES = """A-|a.|a@|1,|1-|(|"|[1]|'|Ab |Ab, who |the |was born in |http://a|a: 
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_no_pattern_takes_quadratic_time_for_a_text_of_one_piece(piece: str) -> None:
-    """Linear time is a second for a text of this size, quadratic time minutes to hours."""
-    text = piece * (200_000 // len(piece))
+    """Linear time is a quarter of a second for a text of this size, quadratic time minutes."""
+    text = piece * (50_000 // len(piece))
 
     assert to_passages([{"text": f"Kell is an isle. {text}"}])
     assert extract_triples("Kell", ["Kell is an isle.", text])
@@ -172,8 +172,8 @@ def test_no_pattern_takes_quadratic_time_for_a_text_of_one_piece(piece: str) -> 
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_of_a_query_of_any_length_only_the_beginning_is_searched(piece: str, empty_kb: KnowledgeBase) -> None:
-    text = piece * (200_000 // len(piece))
-    renk = {"id": "renk", "title": "Ada Renk", "text": f"Ada Renk was born in Ost. {text[:20_000]}"}
+    text = piece * (50_000 // len(piece))
+    renk = {"id": "renk", "title": "Ada Renk", "text": f"Ada Renk was born in Ost. {text[:5_000]}"}
     empty_kb.add([renk], progress=False)
     query = f"Where was Ada Renk born? {text}"
 

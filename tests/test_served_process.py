@@ -1,13 +1,13 @@
 """A real language model served by another process over HTTP, called like vLLM."""
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
+from multiprocessing import Pipe
 from typing import Any
 
 import pytest
+from processes import start
+from serve_tiny_model import serve
 from tiny_model import make_tiny_model
 
 from langgraph_rag.llm import ask
@@ -28,11 +28,12 @@ TRIPLES = [["Nine Tides", "directed by", "Ilse Tarrant"]]
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = make_tiny_model(tmp_path_factory.mktemp("model") / "tiny", context=16_384)
-    script = Path(__file__).with_name("serve_tiny_model.py")
-    with subprocess.Popen([sys.executable, str(script), str(folder)], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-        process.kill()
+    receiving, sending = Pipe(duplex=False)
+    process = start(serve, folder, sending)
+    sending.close()
+    yield f"http://127.0.0.1:{receiving.recv()}/v1"
+    process.kill()
+    process.join()
 
 
 @pytest.fixture

@@ -94,8 +94,14 @@ def unfit() -> Iterator[Callable[[str], DoneIn]]:
 
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Ask]:
-    with worker_processes(2, opened) as ask:
-        yield ask
+    """Start two processes, as where there are six cores."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delenv("OMP_NUM_THREADS", raising=False)
+        patched.setattr(os, "cpu_count", lambda: 6)
+        with worker_processes(2, opened) as ask:
+            assert "OMP_NUM_THREADS" not in os.environ
+            patched.undo()
+            yield ask
 
 
 async def answer_of(ask: Ask, name: str, question: str = "Who?") -> Any:
@@ -113,19 +119,8 @@ async def test_a_context_goes_with_a_question(ask: Ask) -> None:
     assert (await ask("process", {"question": "Who?"}, {"top_k": 3}))["context"] == {"top_k": 3}
 
 
-async def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 6)
-    with worker_processes(2, opened) as ask:
-        assert await answer_of(ask, "threads") == "3"
-        assert "OMP_NUM_THREADS" not in os.environ
-
-
-async def test_threads_that_are_named_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    with worker_processes(1, opened) as ask:
-        assert await answer_of(ask, "threads") == "7"
-    assert os.environ["OMP_NUM_THREADS"] == "7"
+async def test_processes_share_the_cores(ask: Ask) -> None:
+    assert await answer_of(ask, "threads") == "3"
 
 
 async def test_an_error_is_raised_as_it_was(ask: Ask) -> None:
@@ -156,7 +151,7 @@ async def test_who_leaves_is_not_waited_for(ask: Ask) -> None:
 
 async def test_what_processes_cannot_open_is_raised() -> None:
     before = multiprocessing.active_children()
-    with pytest.raises(EmbeddingsMismatchError, match="another embedder"), worker_processes(2, unfit):
+    with pytest.raises(EmbeddingsMismatchError, match="another embedder"), worker_processes(1, unfit):
         pytest.fail("opened")
     assert set(multiprocessing.active_children()) <= set(before)
 
@@ -173,17 +168,21 @@ async def test_a_run_ends_with_a_process_and_goes_on_from_there(tmp_path: Path) 
     assert [outcome["answer"] for outcome in read_outcomes(tmp_path)] == ["0", "1"]
 
 
-async def test_what_is_under_way_is_called_off_at_the_end() -> None:
+async def test_what_is_under_way_is_called_off_at_the_end_and_threads_that_are_named_stay_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
     async with asyncio.timeout(MINUTE / 2):
         with worker_processes(1, opened) as ask:
             waits = asyncio.ensure_future(answer_of(ask, "process", "wait"))
-            assert await answer_of(ask, "process")
+            assert await answer_of(ask, "threads") == "7"
         with pytest.raises(ProcessEndedError):
             await waits
+    assert os.environ["OMP_NUM_THREADS"] == "7"
 
 
 def test_eval_by_several_processes_finds_what_one_finds(sample_folder: Path, tmp_path: Path) -> None:
-    common = f"--kb {sample_folder} --questions {SAMPLE / 'questions.jsonl'} --limit 6 --method cirag,mgranrag/graph"
+    common = f"--kb {sample_folder} --questions {SAMPLE / 'questions.jsonl'} --limit 3 --method cirag,mgranrag/graph"
 
     for name, number in (("one", "1"), ("two", "2")):
         command = ["eval", *common.split(), "--out", str(tmp_path / name), "--processes", number]
@@ -191,7 +190,7 @@ def test_eval_by_several_processes_finds_what_one_finds(sample_folder: Path, tmp
 
     for method in ("cirag", "mgranrag/graph"):
         one, two = ({o["id"]: o for o in read_outcomes(tmp_path / name / method)} for name in ("one", "two"))
-        assert len(one) == 6
+        assert len(one) == 3
         for id_, outcome in one.items():
             same = ("answer", "passages", "evidence", "trace", "error")
             assert {name: two[id_].get(name) for name in same} == {name: outcome.get(name) for name in same}

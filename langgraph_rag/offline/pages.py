@@ -49,9 +49,7 @@ class Line:
         """Return the triples that the sentence states."""
         if self.given:
             return [self.given]
-        sentences = [self.text] if self.opens else [self.opening, self.text]  # which tells what "it" means
-        *_, facts = facts_of_sentences(self.title, sentences)
-        return [*facts]
+        return [*_facts_of(self.title, (self.text,) if self.opens else (self.opening, self.text))]
 
     @cached_property
     def topic(self) -> str:
@@ -87,6 +85,13 @@ class Line:
     def words(self) -> frozenset[str]:
         """Return the stems of the sentence and the title."""
         return frozenset(stem for _, _, stem in [*self.stems, *self.implied]) | frozenset(stems(self.title))
+
+
+@lru_cache(maxsize=16_384)  # prompts, and the check of an answer, have the same sentences
+def _facts_of(title: str, sentences: tuple[str, ...]) -> tuple[Fact, ...]:
+    """Return the facts of the last sentence; the opening one of its page before it tells what "it" means."""
+    *_, facts = facts_of_sentences(title, sentences)
+    return tuple(facts)
 
 
 class Pages:
