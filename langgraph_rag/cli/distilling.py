@@ -4,14 +4,12 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from tqdm.auto import tqdm
 
-from langgraph_rag.cli.evaluating import advance, configurations_of, tell_unknown_passages
+from langgraph_rag.cli.evaluating import ask_all, configurations_of, tell_unknown_passages
 from langgraph_rag.cli.options import (
     DEFAULTS,
     Cache,
@@ -36,7 +34,6 @@ from langgraph_rag.evaluation.runner import check_folder
 from langgraph_rag.methods import create
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted, expect_name
-from langgraph_rag.progress import hidden
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.examples import in_words, prepare
 from langgraph_rag.training.recipe import RECIPES, read_recipe, recipe_text
@@ -77,19 +74,7 @@ def record(
         check_folder(out, asked, context, configuration)
         graph = create(method, llm, base).compile()
         tell_loading()
-        with tqdm(total=len(asked), desc=method, unit="question", disable=hidden()) as bar:
-            runs = asyncio.run(
-                record_trajectories(
-                    graph,
-                    asked,
-                    out,
-                    context=context,
-                    configuration=configuration,
-                    concurrency=concurrency,
-                    on_result=partial(advance, bar, "failed"),
-                )
-            )
-            bar.update(len(asked) - bar.n)  # those that an earlier run recorded
+        runs = ask_all(record_trajectories, graph, asked, out, context, configuration, concurrency)
     failed = [run for run in runs if run["error"] is not None]
     calls, right = sum(len(run.get("calls", [])) for run in runs), sum(run["em"] == 1 for run in runs)
     typer.echo(

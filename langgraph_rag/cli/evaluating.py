@@ -120,8 +120,8 @@ def evaluate_methods(
             opened = partial(_opened, kb.absolute(), embeddings, model, named, cache, context)
             with _graphs(llm, models, base, context, processes, opened, engine, address) as graph:
                 for name, folder in folders.items():
-                    outcomes[name] = _evaluate(
-                        graph(name), asked, folder, context, configurations[name], concurrency * processes
+                    outcomes[name] = ask_all(
+                        evaluate, graph(name), asked, folder, context, configurations[name], concurrency * processes
                     )
                     _check_unchanged(base, configurations[name], folder)
                     judgements[name] = _judge(*judging, outcomes[name], folder, concurrency) if judging else []
@@ -276,12 +276,19 @@ def tell_unknown_passages(base: KnowledgeBase, asked: list[Question]) -> None:
         )
 
 
-def _evaluate(
-    graph: Graph, asked: list[Question], out: Path, context: Context, configuration: Configuration, concurrency: int
+def ask_all(
+    ask: Any,
+    graph: Graph,
+    asked: list[Question],
+    out: Path,
+    context: Context,
+    configuration: Configuration,
+    concurrency: int,
 ) -> list[Outcome]:
+    """Ask questions by `evaluate`, or what has its arguments, and show the progress."""
     with tqdm(total=len(asked), desc=configuration["method"], unit="question", disable=hidden()) as bar:
-        outcomes = asyncio.run(
-            evaluate(
+        outcomes: list[Outcome] = asyncio.run(
+            ask(
                 graph,
                 asked,
                 out,

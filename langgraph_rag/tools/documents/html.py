@@ -76,7 +76,7 @@ _TYPES = {
     "upper-roman": "I",
 }
 _ROMAN = dict(m=1000, cm=900, d=500, cd=400, c=100, xc=90, l=50, xl=40, x=10, ix=9, v=5, iv=4, i=1)
-_MOST_ROMAN = 4_000
+_MOST_ROMAN = 4_999
 
 
 def flatten_code(page: BeautifulSoup) -> None:
@@ -321,8 +321,8 @@ def _whole(given: object, otherwise: int) -> int:
 def _written(number: int, kind: str) -> str:
     if kind in ("a", "A") and number > 0:
         letters = "".join(reversed([*_letters_of(number)]))
-    elif kind in ("i", "I") and 0 < number < _MOST_ROMAN:
-        letters = "".join(_roman(number))
+    elif kind in ("i", "I"):
+        letters = roman(number)
     else:
         return str(number)
     return letters.upper() if kind.isupper() else letters
@@ -334,10 +334,15 @@ def _letters_of(number: int) -> Iterator[str]:
         yield chr(ord("a") + letter)
 
 
-def _roman(number: int) -> Iterator[str]:
+def roman(number: int) -> str:
+    """Write a number with Roman letters, as far as these go."""
+    if not 0 < number <= _MOST_ROMAN:
+        return str(number)
+    written = ""
     for letters, value in _ROMAN.items():
-        yield letters * (number // value)
+        written += letters * (number // value)
         number %= value
+    return written
 
 
 _MAIN = ("main, [role=main]", "article", "body")

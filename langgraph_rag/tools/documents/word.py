@@ -13,21 +13,18 @@ from lxml import etree
 from mammoth.documents import Table, TableRow
 from mammoth.transforms import element_of_type
 
+from langgraph_rag.tools.documents.html import roman
 from langgraph_rag.tools.documents.office import NS, READ, check_format, check_size, is_on, name, parsed, value
 
 NUMBERING = "word/numbering.xml"
 _SHOWN = re.compile(r"%([1-9])")
-_ROMAN = {
-    1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix", 5: "v",
-    4: "iv", 1: "i",
-}  # fmt: skip
 _MOST = 4_999  # the largest number written with letters
 _WRITTEN: dict[str, Callable[[int], str]] = {
     "decimalZero": lambda number: f"{number:02}",
     "lowerLetter": lambda number: _letters(number),
     "upperLetter": lambda number: _letters(number).upper(),
-    "lowerRoman": lambda number: _roman(number),
-    "upperRoman": lambda number: _roman(number).upper(),
+    "lowerRoman": lambda number: roman(number),
+    "upperRoman": lambda number: roman(number).upper(),
     "ordinal": lambda number: f"{number}{_ending(number)}",
     "bullet": lambda _: "",
     "none": lambda _: "",
@@ -173,16 +170,6 @@ def _number(own: _List, depth: int, count: Mapping[int, int]) -> str:
 def _letters(number: int) -> str:
     """Write a number as a to z, aa to zz, aaa to zzz."""
     return chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1) if 0 < number <= _MOST else str(number)
-
-
-def _roman(number: int) -> str:
-    if not 0 < number <= _MOST:
-        return str(number)
-    written = ""
-    for worth, letters in _ROMAN.items():
-        written += letters * (number // worth)
-        number %= worth
-    return written
 
 
 def _ending(number: int) -> str:

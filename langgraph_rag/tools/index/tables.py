@@ -341,7 +341,7 @@ class Names:
         return int(self._unspaced[place]) if place >= 0 else self._by_characters.get(name, -1)
 
 
-class PartOfNames:
+class PartOfNames(PartOfTexts):
     """Some of the names, with rows of their own.
 
     Args:
@@ -350,18 +350,8 @@ class PartOfNames:
     """
 
     def __init__(self, names: "Names | PartOfNames", kept: Ids) -> None:
-        self._names, self._kept = names, kept
-        self._texts = PartOfTexts(names, kept)
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def __getitem__(self, row: int) -> str:
-        return self._texts[row]
-
-    def find(self, names: Sequence[str]) -> Ids:
-        """Return the row of each name; -1 of one that is unknown or left out."""
-        return self._texts.find(names)
+        super().__init__(names, kept)
+        self._names = names
 
     def with_word(self, word: str) -> Ids:
         """Return the rows of the names with a word in them."""

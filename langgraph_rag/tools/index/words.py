@@ -321,13 +321,6 @@ class Segment:
         arrays = self.arrays
         return Postings(arrays["rows"][of], arrays["frequencies"][of], arrays["most"][best], arrays["fewest"][best])
 
-    def frequency(self, tokens: Sequence[int]) -> int:
-        """Return the number of passages with a token, or with tokens that follow each other."""
-        if len(tokens) > 1:
-            return len(self._phrase(tuple(tokens)).rows)
-        of = self._range("starts", tokens[0])
-        return int(of.stop - of.start)
-
     def _range(self, starts: str, term: int) -> slice:
         return slice(int(self.arrays[starts][term]), int(self.arrays[starts][term + 1]))
 

@@ -32,8 +32,8 @@ from langgraph_rag.tools.ingest.embedder import MINILM, Embedder
 from langgraph_rag.tools.ingest.stages import Row, analyse, checked_facts, embed, extract, in_other_scripts
 from langgraph_rag.tools.ingest.text import text_pipeline
 from langgraph_rag.tools.retrieve.search import Similarity
-from langgraph_rag.tools.stores.metadata import Origin
-from langgraph_rag.tools.stores.protocols import Matrix, VectorStore
+from langgraph_rag.tools.stores.metadata import origin_of
+from langgraph_rag.tools.stores.protocols import Matrix, Origin, VectorStore
 from langgraph_rag.tools.stores.records import Records, content_hash, has_own_id
 
 _log = logging.getLogger(__name__)
@@ -309,7 +309,11 @@ class Indexer:
             passages = cast(Sequence[Passage], rows)
             with self._records.together():
                 self._records.origins.add(passages)
-                self._records.places.put(passages, {_origin(row): (row["number"], row["splitting"]) for row in rows})
+                places = {
+                    origin_of(passage): (row["number"], row["splitting"])
+                    for passage, row in zip(passages, rows, strict=True)
+                }
+                self._records.places.put(passages, places)
 
     def take_dropped(self) -> int:
         """Return how many facts were not stored since the last call, as the passages do not state them."""
@@ -411,10 +415,6 @@ class Indexer:
 
 def _vectors_of(rows: Sequence[Record]) -> Matrix:
     return np.stack([cast(Row, row)["vector"] for row in rows])
-
-
-def _origin(row: Row) -> Origin:
-    return row["id"], row.get("source", "")
 
 
 def _parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -544,7 +544,7 @@ class Editor:
     def contested(self, given: Sequence[Passage]) -> list[str]:
         """Return the ids of the passages that `update` would replace although they are also from other sources."""
         _, changed = self._indexer.compare(_each_once(given))
-        own = set(self._records.origins.only_from(_origins(given)))
+        own = set(self._records.origins.only_from(list(map(origin_of, given))))
         return [passage["id"] for passage in changed if passage["id"] not in own]
 
     def _replace(
@@ -602,7 +602,7 @@ class Editor:
 
     def _left_over(self, given: Sequence[Passage]) -> list[Origin]:
         """Return the origins of stored passages that are no longer in these sources."""
-        still = dict.fromkeys(_origins(given))
+        still = dict.fromkeys(map(origin_of, given))
         sources = list(dict.fromkeys(source for _, source in still))
         return [origin for origin in self._records.origins.of(sources) if origin not in still]
 
@@ -653,7 +653,3 @@ def _tell(ids: Sequence[str], problem: str) -> None:
 
 def _each_once(given: Sequence[Passage]) -> list[Passage]:
     return list(first_of_each(given, lambda passage: passage["id"]).values())
-
-
-def _origins(given: Sequence[Passage]) -> list[Origin]:
-    return [(passage["id"], passage.get("source", "")) for passage in given]

@@ -16,7 +16,7 @@ from langgraph_rag.characters import is_text
 from langgraph_rag.filters import Filter, Where, kind_of, read_filter
 from langgraph_rag.records import Passage, ids_of
 from langgraph_rag.tools.stores.database import ChangeLog, Incremental, as_json
-from langgraph_rag.tools.stores.protocols import SqlDatabase
+from langgraph_rag.tools.stores.protocols import Origin, SqlDatabase
 
 _LONGEST = 1_000_000  # characters
 _DEEPEST = 50  # levels, as copying and serialising a passage is recursive
@@ -58,6 +58,11 @@ def _to_json(value: object, levels: int) -> Any:
     return value if value is None or isinstance(value, str) else str(value)
 
 
+def origin_of(passage: Passage) -> Origin:
+    """Return the id of a passage and its source."""
+    return passage["id"], passage.get("source", "")
+
+
 class MetadataTable:
     """The metadata of passages, for each of the sources that a passage comes from, in the table `METADATA_TABLE`."""
 
@@ -67,7 +72,7 @@ class MetadataTable:
     def put(self, passages: Sequence[Passage]) -> None:
         """Replace the stored metadata of passages, also by none."""
         query = "DELETE FROM metadata WHERE passage = (SELECT number FROM passages WHERE id = ?) AND source = ?"
-        self._db.executemany(query, map(_passage_and_source, passages))
+        self._db.executemany(query, map(origin_of, passages))
         given = [passage for passage in passages if "metadata" in passage]
         rows = [(passage.get("source", ""), _dumped(passage), passage["id"]) for passage in given]
         self._db.executemany("INSERT INTO metadata SELECT number, ?, ? FROM passages WHERE id = ?", rows)
@@ -77,11 +82,7 @@ class MetadataTable:
         of = "metadata JOIN passages ON number = passage WHERE id IN"
         rows = self._db.by_ids("id, metadata.source, fields", of, ids_of(passages))
         stored = {row[:2]: row[2] for row in rows}
-        return [passage for passage in passages if stored.get(_passage_and_source(passage)) != _dumped(passage)]
-
-
-def _passage_and_source(passage: Passage) -> tuple[str, str]:
-    return passage["id"], passage.get("source", "")
+        return [passage for passage in passages if stored.get(origin_of(passage)) != _dumped(passage)]
 
 
 def _dumped(passage: Passage) -> str | None:
@@ -96,9 +97,6 @@ CREATE INDEX IF NOT EXISTS origins_by_source ON origins (source);
 CREATE TRIGGER IF NOT EXISTS origins_in AFTER INSERT ON passages BEGIN
     INSERT INTO origins VALUES (new.number, coalesce(new.source, '')); END;
 """
-
-Origin = tuple[str, str]
-"""A passage id and one of its sources, which may be empty."""
 
 
 class StoredDocument(TypedDict):
@@ -155,8 +153,8 @@ class Origins:
             stored = {id_ for (id_,) in self._db.by_ids("id", "passages WHERE id IN", ids_of(passages))}
             of = "origins JOIN passages ON number = passage WHERE id IN"
             known = set(self._db.by_ids("id, origins.source", of, ids_of(passages)))
-            new = [p for p in passages if p["id"] in stored and _origin(p) not in known]
-            self._db.executemany(query, [(source, id_) for id_, source in map(_origin, new)])
+            new = [p for p in passages if p["id"] in stored and origin_of(p) not in known]
+            self._db.executemany(query, [(source, id_) for id_, source in map(origin_of, new)])
             self._metadata.put(new)
             self._changes.add(ids_of(new))
 
@@ -200,7 +198,7 @@ class Places:
         """
         with self._db.change():
             stored = self.of(ids_of(passages))
-            rows = {_origin(passage): _row(passage, *order[_origin(passage)]) for passage in passages}
+            rows = {origin_of(passage): _row(passage, *order[origin_of(passage)]) for passage in passages}
             new = {origin: row for origin, row in rows.items() if stored.get(origin) != row}
             self.restore(new)
             moved = [origin[0] for origin, row in new.items() if stored.get(origin, ())[:3] != row[:3]]
@@ -244,10 +242,6 @@ class Places:
             "AND length(id) = 32 AND trim(id, '0123456789abcdef') = ''"  # the hash of a part, no id of its own
         )
         return sum(int(n) for (n,) in [*self._db.rows("n", f"({of})", splitting), *self._db.rows("n", f"({old})")])
-
-
-def _origin(passage: Passage) -> Origin:
-    return passage["id"], passage.get("source", "")
 
 
 def _row(passage: Passage, number: int, splitting: str) -> _Place:
