@@ -18,7 +18,7 @@ from langgraph_rag.machine import Machine, copy_edges, copy_nodes
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.assess import Assess, Way
 from langgraph_rag.nodes.conclude import Conclude
-from langgraph_rag.nodes.hand_over import HandOver, cited_first
+from langgraph_rag.nodes.hand_over import HandOver, cited_and_found
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.read_or_look_up import ReadOrLookUp
@@ -40,8 +40,9 @@ class AdaptiveResult(Result):
 class AdaptiveState(QuestionInput, AdaptiveResult):
     """The state of the graph, besides that of the method which goes on.
 
-    `retrieved` is what was found for the question, `found` for the look-ups of a round, `ranked` both. `read` are the
-    passages that were read, `asked` the look-ups so far. `so_far` is the last answer that stands in the evidence.
+    `retrieved` is what was found for the question, `found` for the look-ups of a round, `looked_up` for all of them.
+    `read` are the passages that were read, `asked` the look-ups so far. `so_far` is the last answer that stands in the
+    evidence.
     """
 
     query: str
@@ -50,7 +51,7 @@ class AdaptiveState(QuestionInput, AdaptiveResult):
     first_retrieval: list[ScoredPassage]
     found: Annotated[list[Found], joined]
     demands: list[Demand]
-    ranked: list[ScoredPassage]
+    looked_up: list[ScoredPassage]
     read: list[str]
     asked: list[str]
     missing: list[str]
@@ -89,7 +90,7 @@ def create_adaptive(
     graph.add_node("assess", Node(Assess(kb, DEFAULTS)))
     graph.add_node("look_up", Node(RetrieveForEntity(kb, EmbeddingReranker(kb=kb), "look_up")))
     graph.add_node("hand_over", Node(HandOver(after.state_schema)))
-    graph.add_node("conclude", Node(Conclude(kb, cited_first)))
+    graph.add_node("conclude", Node(Conclude(kb, cited_and_found)))
     copy_nodes(after, graph, state, Node, without=_ENDS)
 
     graph.add_edge(START, "receive_question")

@@ -12,7 +12,10 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.prompts.dualrag import OutlineEntry
 from langgraph_rag.records import Evidence, ScoredPassage, TraceStep, ids_of, origin_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.retrieve.ranking import in_turn
+from langgraph_rag.tools.retrieve.ranking import weighted
+
+_LOOKED_UP = 0.5  # weight of a look-up's passages, against those of the search
+_UNANSWERED = 0.5  # weight of the passages of the evidence, if there is no answer
 
 
 class HandOverInput(TypedDict):
@@ -23,7 +26,8 @@ class HandOverInput(TypedDict):
     asked: list[str]
     missing: list[str]
     evidence: list[Evidence]
-    ranked: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+    looked_up: list[ScoredPassage]
     trace: list[TraceStep]
 
 
@@ -39,6 +43,7 @@ class HandOver:
     async def __call__(self, state: HandOverInput) -> dict[str, Any]:
         """Return the initial state of the method with what is known."""
         evidence, steps = state["evidence"], len(state["trace"])
+        ranked = weighted([(1, ids_of(state["first_retrieval"])), (_LOOKED_UP, ids_of(state["looked_up"]))])
         asked = set(map(normalise, state["asked"]))
         known = {
             "evidence": evidence,
@@ -46,11 +51,11 @@ class HandOver:
             "trace": state["trace"],
             "step": steps,
             "query": next((text for text in state["missing"] if normalise(text) not in asked), state["question"]),
-            "first_retrieval": state["ranked"],
+            "first_retrieval": ranked,
             "outline": _outline(evidence),
             "vain": [text for text in state["missing"] if normalise(text) in asked],
         }
-        emit("hand_over", step=steps, passages=len(state["ranked"]), evidence=evidence)
+        emit("hand_over", step=steps, passages=len(ranked), evidence=evidence)
         initial = initial_state(self.state)
         kept = {name: value for name, value in known.items() if name in initial}
         del initial["question"], initial["usage"]
@@ -78,15 +83,20 @@ class RankedInput(TypedDict):
     answer: str
     evidence: list[Evidence]
     ranking: list[ScoredPassage]
-    ranked: list[ScoredPassage]
+    first_retrieval: list[ScoredPassage]
+    looked_up: list[ScoredPassage]
 
 
-def cited_first(state: Any) -> list[str]:
-    """Return the passages of the evidence in the order in which they were found, then all others by their ranks.
+def cited_and_found(state: Any) -> list[str]:
+    """Rank the passages of the evidence, of the search (or the other method) and of the look-ups together.
 
-    Without an answer, the evidence may be beside the point: its passages and the best of the searches take turns.
+    A passage that was found by the search and cited is surer than one of which only one is true. A look-up may ask for
+    the wrong thing, and without an answer the evidence may be beside the point: these count less.
     """
     found = cast(RankedInput, state)
-    cited = list(dict.fromkeys(entry["passage_id"] for entry in found["evidence"]))
-    others = [*ids_of(found.get("ranking", [])), *ids_of(found["ranked"])]
-    return in_turn([cited, others]) if is_refusal(found["answer"]) else [*cited, *others]
+    rankings = [
+        (_UNANSWERED if is_refusal(found["answer"]) else 1, [entry["passage_id"] for entry in found["evidence"]]),
+        (1, ids_of(found.get("ranking") or found["first_retrieval"])),
+        (_LOOKED_UP, ids_of(found["looked_up"])),
+    ]
+    return ids_of(weighted(rankings))

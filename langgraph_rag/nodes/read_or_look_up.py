@@ -24,7 +24,6 @@ from langgraph_rag.records import (
     evidence_of,
     ids_of,
     new_evidence,
-    reciprocal_ranks,
 )
 from langgraph_rag.refusals import asks_nothing, is_refusal
 from langgraph_rag.tools.retrieve.ranking import answering_evidence, best_of, has_answer, in_turn, supporting_evidence
@@ -41,7 +40,7 @@ class ReadInput(TypedDict):
     step: int
     retrieved: list[ScoredPassage]
     found: list[Found]
-    ranked: list[ScoredPassage]
+    looked_up: list[ScoredPassage]
     read: list[str]
     asked: list[str]
     evidence: list[Evidence]
@@ -89,14 +88,13 @@ class ReadOrLookUp:
             answer=reply.answer,
             sufficient=not is_refusal(reply.answer),
         )
-        looked_up = [reciprocal_ranks(["", *each["passages"]])[1:] for each in state["found"]]  # after the search's own
         return {
             **({"answer": reply.answer} if reply.answer else {}),  # otherwise an earlier answer remains
             "thought": reply.thought,
             "missing": missing,
             "evidence": [*known, *found],
             "read": [*state["read"], *ids_of(shown)],
-            "ranked": best_of([state["ranked"], reciprocal_ranks(ids_of(state["retrieved"])), *looked_up]),
+            "looked_up": best_of([state["looked_up"], *(each["recalled"] for each in state["found"])]),
         }
 
 

@@ -10,6 +10,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_rag import Context, KnowledgeBase, create_adaptive, create_cirag, create_native_rag, create_par_rag
+from langgraph_rag.nodes.hand_over import cited_and_found
+from langgraph_rag.records import reciprocal_ranks
 
 QUESTION = {"question": "In which country was the director of The Salt Road born?"}
 TOP: dict[str, Any] = {"top_k": 2, "effort": "high"}  # the other documents are found by look-ups alone
@@ -100,6 +102,19 @@ def test_an_answer_that_stands_nowhere_is_looked_up(kb: KnowledgeBase) -> None:
 
     assert asked[1]["looked_up"] == ["Where was Orla Vint born? Napoleon"]
     assert result["answer"] == "unanswerable"
+
+
+def test_passages_that_were_found_and_cited_come_first_and_those_of_look_ups_last() -> None:
+    found = {"first_retrieval": reciprocal_ranks(["a", "b", "c"]), "looked_up": reciprocal_ranks(["d", "c"])}
+    cited = [{"passage_id": "c"}, {"passage_id": "c"}, {"passage_id": "e"}]
+
+    answered = cited_and_found({**found, "answer": "Norland", "evidence": cited})
+    unanswered = cited_and_found({**found, "answer": "unanswerable", "evidence": cited})
+    handed_over = cited_and_found({**found, "answer": "x", "evidence": cited, "ranking": reciprocal_ranks(["e"])})
+
+    assert answered == ["c", "a", "e", "b", "d"]
+    assert unanswered == ["c", "a", "b", "d", "e"]
+    assert handed_over[:2] == ["e", "c"]
 
 
 def test_a_refusal_without_a_gap_looks_up_names_that_no_passage_has(kb: KnowledgeBase) -> None:

@@ -205,6 +205,18 @@ def fuse(
     return [ScoredPassage(id=id_, score=score) for id_, score in best]
 
 
+def weighted(rankings: Iterable[tuple[float, Iterable[str]]]) -> list[ScoredPassage]:
+    """Merge rankings of which some count more: each rank scores weight / (2 + rank).
+
+    Ties keep the order of the rankings.
+    """
+    scores: defaultdict[str, float] = defaultdict(float)
+    for weight, ranking in rankings:
+        for rank, id_ in enumerate(dict.fromkeys(ranking), start=1):
+            scores[id_] += weight / (TOP_HEAVY + rank)
+    return by_score(scores)
+
+
 def best_of(rankings: Iterable[Iterable[ScoredPassage]]) -> list[ScoredPassage]:
     """Merge rankings by the best score of each passage; ties keep the order of the rankings."""
     best: dict[str, float] = {}
