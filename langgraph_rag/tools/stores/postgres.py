@@ -1,6 +1,7 @@
 """The records and vectors of a knowledge base in Postgres, for many writers and readers on many machines."""
 
 import hashlib
+import os
 import re
 import threading
 import time
@@ -24,6 +25,7 @@ PREFIX = "kb_"  # of the schemas of knowledge bases
 _LONGEST_NAME = 60  # bytes: Postgres cuts longer identifiers at 63, silently, and two names would be one
 _PATIENCE = 30.0  # seconds that a read or a new change waits for a server that restarts
 _LOOKED_UP = 1.0  # seconds after which a listener looks whether it was closed
+_CHANNEL = "langgraph_rag"  # where the changes of all knowledge bases of a database are told
 _PAUSE = 0.1  # seconds between two attempts, at first
 _MIGRATIONS = (
     """
@@ -123,14 +125,13 @@ class PostgresDatabase:
         self._closed = False
         self._key = int.from_bytes(hashlib.sha256(schema.encode()).digest()[:8], "big", signed=True)
         self._known: dict[str, str] = {}  # queries as Postgres takes them
-        self.channel = hashlib.sha256(schema.encode()).hexdigest()[:32]
-        """Where each change is told."""
+        self._own = hashlib.sha256(schema.encode()).hexdigest()[:32]  # with each change, this is told
+        self._watch: Any = None  # a second connection, once it is needed
         with ExitStack() as opened:  # closed again after an error
             self._types = ""
             self._main = self._reached(self._connected, "opened")
             opened.callback(lambda: self._main.close())
             self._migrate(create=create)
-            self._watch = self._reached(self._connected, "opened")
             opened.pop_all()
 
     def close(self) -> None:
@@ -138,7 +139,8 @@ class PostgresDatabase:
         with self._lock, self._glancing:
             self._closed = True
             self._main.close()
-            self._watch.close()
+            if self._watch:
+                self._watch.close()
 
     @contextmanager
     def change(self) -> Iterator[None]:
@@ -155,7 +157,7 @@ class PostgresDatabase:
             self._changing = True
             try:
                 yield
-                self._main.execute("SELECT pg_notify(%s, '')", [self.channel])
+                self._main.execute("SELECT pg_notify(%s, %s)", [_CHANNEL, self._own])
                 self._main.execute("COMMIT")
             except BaseException as error:
                 self._roll_back()
@@ -210,9 +212,15 @@ class PostgresDatabase:
     def glance(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
         """Return rows without waiting for a running change in another thread, as they were before it."""
         query = self._translated(f"SELECT {columns} FROM {of}")
+        if self._lock.acquire(blocking=False):
+            try:
+                if not (self._changing or self._main.closed or self._main.info.transaction_status):
+                    return self._read(f"SELECT {columns} FROM {of}", values)
+            finally:
+                self._lock.release()
 
         def read() -> list[tuple[Any, ...]]:
-            if self._watch.closed:
+            if self._watch is None or self._watch.closed:
                 self._watch = self._connected()
             return list(self._watch.execute(query, [*map(_given, values)]).fetchall())
 
@@ -281,20 +289,9 @@ class PostgresDatabase:
         Notices are lost where the connection is, so the function is called after each connecting, too: it reads from
         the change log what it missed.
         """
-
-        def wait() -> None:
-            while not self._closed:
-                try:
-                    with closing(self._connected()) as connection:
-                        connection.execute(f"LISTEN {_quoted(self.channel)}")
-                        told()
-                        while not self._closed:
-                            if [*connection.notifies(timeout=_LOOKED_UP, stop_after=1)]:
-                                told()
-                except self._psycopg.Error:
-                    time.sleep(_PAUSE)
-
-        threading.Thread(target=wait, name="changes in Postgres", daemon=True).start()
+        with _listening:
+            listener = _listeners.setdefault((os.getpid(), self._address), _Listener(self._psycopg, self._address))
+            listener.add(self._own, told, lambda: self._closed)
 
     def build_index(self, table: str, dimensions: int) -> bool:
         """Build the index of the vectors of a table beside reads and writes; return False if another process does it.
@@ -440,6 +437,49 @@ class PostgresDatabase:
                 ) from error
             found = connection.execute(where).fetchone()
         return _quoted(found[0])
+
+
+class _Listener:
+    """The one connection of this process that is told of all changes in a database; it ends with the last listening."""
+
+    def __init__(self, psycopg: Any, address: str) -> None:
+        self._psycopg, self._address = psycopg, address
+        self._told: list[tuple[str, Callable[[], None], Callable[[], bool]]] = []
+        self._thread: threading.Thread | None = None
+
+    def add(self, own: str, told: Callable[[], None], closed: Callable[[], bool]) -> None:
+        """Have a function called after the changes of one knowledge base, until that is closed."""
+        self._told.append((own, told, closed))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._wait, name="changes in Postgres", daemon=True)
+            self._thread.start()
+
+    def _wait(self) -> None:
+        while self._open():
+            try:
+                with closing(self._psycopg.connect(self._address, autocommit=True)) as connection:
+                    connection.execute(f"LISTEN {_CHANNEL}")
+                    self._tell({own for own, _, _ in self._told})
+                    while self._open():
+                        notices = connection.notifies(timeout=_LOOKED_UP, stop_after=1)
+                        self._tell({notice.payload for notice in notices})
+            except self._psycopg.Error:
+                time.sleep(_PAUSE)
+
+    def _open(self) -> bool:
+        with _listening:
+            self._told = [one for one in self._told if not one[2]()]
+            if not self._told:
+                self._thread = None
+            return bool(self._told)
+
+    def _tell(self, changed: set[str]) -> None:
+        for own, told, closed in list(self._told):
+            if own in changed and not closed():
+                told()
+
+
+_listening, _listeners = threading.Lock(), dict[tuple[int, str], _Listener]()
 
 
 def shown(address: str) -> str:
