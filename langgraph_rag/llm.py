@@ -11,9 +11,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from langgraph_rag.concurrency.caching import thread_safe_cache
 from langgraph_rag.concurrency.context_variables import override
-from langgraph_rag.concurrency.gate import Gate
+from langgraph_rag.concurrency.tasks import Gate
+from langgraph_rag.concurrency.threads import thread_safe_cache
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, ModelOutputError, RequestRefusedError
 from langgraph_rag.metering import current_meter, estimated_tokens, stop

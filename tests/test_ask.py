@@ -27,7 +27,7 @@ from pydantic import Field, SecretStr
 from typing_extensions import TypedDict
 
 from langgraph_rag.concurrency.background import run_in_background
-from langgraph_rag.concurrency.gate import Gate
+from langgraph_rag.concurrency.tasks import Gate
 from langgraph_rag.context import Context
 from langgraph_rag.errors import (
     BudgetReachedError,

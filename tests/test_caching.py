@@ -4,7 +4,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from langgraph_rag.concurrency.caching import thread_safe_cache
+from langgraph_rag.concurrency.threads import thread_safe_cache
 
 
 def test_what_takes_long_to_make_keeps_nobody_from_what_is_made() -> None:

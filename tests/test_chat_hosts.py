@@ -10,7 +10,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from langgraph_rag.chat.hosts import KnownHosts
+from langgraph_rag.chat.server import KnownHosts
 
 
 @pytest.fixture

@@ -28,14 +28,12 @@ from processes import start_command
 from typer.testing import CliRunner, Result
 
 from langgraph_rag.cli import app, main
-from langgraph_rag.cli.answers import show_answer
-from langgraph_rag.cli.asking import ask
+from langgraph_rag.cli.asking import ask, show_answer
 from langgraph_rag.context import Context
 from langgraph_rag.errors import ModelCallError, RagError
 from langgraph_rag.evaluation.run_folder import alone
 from langgraph_rag.methods import METHODS, parse_methods
-from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.offline.skills import SKILLS
+from langgraph_rag.offline.model import SKILLS, OfflineModel
 from langgraph_rag.records import Usage, no_usage
 from langgraph_rag.tools.facts.extraction import RuleExtractor
 from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings, load_minilm

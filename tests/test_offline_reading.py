@@ -7,14 +7,12 @@ import sys
 import pytest
 
 from langgraph_rag.offline.answer import conclude
-from langgraph_rag.offline.capitals import with_capitals
 from langgraph_rag.offline.compare import compare, judge, look_up
 from langgraph_rag.offline.descriptions import ask_for, descriptions
+from langgraph_rag.offline.model import SKILLS, as_question, with_capitals
 from langgraph_rag.offline.pages import Line, Pages, pages_of
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.reading import read
-from langgraph_rag.offline.rewording import as_question
-from langgraph_rag.offline.skills import SKILLS
 from langgraph_rag.offline.words import stem
 from langgraph_rag.tools.facts.extraction import extract_triples
 

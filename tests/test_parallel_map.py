@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from langgraph_rag.concurrency.parallel_map import parallel_map
+from langgraph_rag.concurrency.threads import parallel_map
 
 
 def test_what_is_done_last_is_not_finished_before_what_came_first() -> None:

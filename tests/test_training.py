@@ -20,10 +20,8 @@ from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.tools.ingest.embedder import FAMILIES, Family, load_embeddings
 from langgraph_rag.tools.retrieve.ranking import BiEncoder, OwnAligner
-from langgraph_rag.training.aligner import train_aligner
-from langgraph_rag.training.aligner_folder import in_place_of
-from langgraph_rag.training.chains import reasoning_chain
-from langgraph_rag.training.lessons import Lesson, lessons_of
+from langgraph_rag.training.aligner import in_place_of, train_aligner
+from langgraph_rag.training.lessons import Lesson, lessons_of, reasoning_chain
 
 SAMPLE = Path(__file__).parent.parent / "langgraph_rag" / "sample" / "questions.jsonl"
 CORPUS = SAMPLE.with_name("corpus.jsonl")

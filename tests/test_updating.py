@@ -12,7 +12,7 @@ from fakes import ArithmeticEmbeddings, contents, vectors
 from langchain_core.documents import Document
 
 from langgraph_rag.concurrency.background import run_in_background
-from langgraph_rag.concurrency.parallel_map import parallel_map
+from langgraph_rag.concurrency.threads import parallel_map
 from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.records import Record, Triple
 from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor

@@ -14,7 +14,7 @@ from langgraph_rag.chat.asking import Asking
 from langgraph_rag.chat.settings import Choice
 from langgraph_rag.chat.upload_queue import UploadQueue
 from langgraph_rag.chat.uploading import check_folder
-from langgraph_rag.concurrency.caching import thread_safe_cache
+from langgraph_rag.concurrency.threads import thread_safe_cache
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.errors import RagError
 from langgraph_rag.methods import create

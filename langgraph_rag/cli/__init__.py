@@ -11,18 +11,13 @@ import typer
 
 from langgraph_rag.characters import without_controls
 from langgraph_rag.cli.asking import ask, demo
-from langgraph_rag.cli.beginning import begin
-from langgraph_rag.cli.comparing import compare_runs
-from langgraph_rag.cli.deleting import delete
-from langgraph_rag.cli.describing import info
-from langgraph_rag.cli.distilling import train
-from langgraph_rag.cli.drawing import draw_graph
-from langgraph_rag.cli.evaluating import evaluate_methods
+from langgraph_rag.cli.describing import draw_graph, info, show_methods
+from langgraph_rag.cli.evaluating import compare_runs, evaluate_methods
 from langgraph_rag.cli.exchanging import copy_to, export_to, import_into
-from langgraph_rag.cli.indexing import index
-from langgraph_rag.cli.listing import show_methods
+from langgraph_rag.cli.indexing import delete, index
+from langgraph_rag.cli.options import begin
 from langgraph_rag.cli.page import chat
-from langgraph_rag.cli.training import train_kirags_aligner
+from langgraph_rag.cli.training import train, train_kirags_aligner
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.origin import this_version
 

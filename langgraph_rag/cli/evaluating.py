@@ -1,4 +1,4 @@
-"""`langgraph-rag eval`: evaluates methods on questions with gold answers."""
+"""`langgraph-rag eval` and `compare`: evaluate methods on questions with gold answers, and compare runs."""
 
 import asyncio
 import sys
@@ -14,7 +14,6 @@ from typing import Annotated, Any
 import typer
 from tqdm.auto import tqdm
 
-from langgraph_rag.cli.beginning import begin
 from langgraph_rag.cli.options import (
     DEFAULTS,
     ENGINES,
@@ -25,27 +24,28 @@ from langgraph_rag.cli.options import (
     KbFolder,
     ModelName,
     Parts,
+    begin,
     embedder,
     load_parts,
+    named_path,
     on_ray,
     part_names,
     path_option,
     tell_loading,
     with_context,
 )
-from langgraph_rag.cli.out_folder import check_free, check_kind, tell_other_judgements, tell_other_methods
 from langgraph_rag.context import Context
 from langgraph_rag.distributed import cluster, graphs_on_ray
 from langgraph_rag.errors import MissingExtraError, RagError
 from langgraph_rag.evaluation.comparison import compare
-from langgraph_rag.evaluation.judging import Judgement, judge, read_judgements, told_by_judge
+from langgraph_rag.evaluation.judging import JUDGEMENTS, Judgement, judge, judgements_of, read_judgements, told_by_judge
 from langgraph_rag.evaluation.origin import Origin, model_by_name, this_version
-from langgraph_rag.evaluation.outcomes import Configuration, Outcome, begun_with
+from langgraph_rag.evaluation.outcomes import OUTCOMES, Configuration, Outcome, begun_with, read_outcomes
 from langgraph_rag.evaluation.pictures import draw_comparison
 from langgraph_rag.evaluation.places import located
 from langgraph_rag.evaluation.processes import OpenGraphs, RemoteGraph, worker_processes
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.evaluation.report import overview, write_report
+from langgraph_rag.evaluation.report import REPORTS, differences, overview, write_report
 from langgraph_rag.evaluation.run_folder import OutcomesError, alone, writing
 from langgraph_rag.evaluation.runner import Graph, check_folder, evaluate
 from langgraph_rag.evaluation.summary import Summary, by_type, summarise
@@ -56,6 +56,57 @@ from langgraph_rag.naming import first_few
 from langgraph_rag.progress import hidden
 from langgraph_rag.tools.documents.rows import SETS
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.stores.opening import RECORDS
+
+
+def check_free(out: Path) -> None:
+    """Refuse a folder that holds a knowledge base, or a report without outcomes."""
+    if (out / RECORDS).exists():
+        raise OutcomesError(f"expected a folder for outcomes, got {out}, which holds a knowledge base")
+    folders = [out, *(out / name for name in parse_methods("ablations"))]
+    reports = [name for name in REPORTS if (out / name).exists()]
+    if reports and not any((folder / OUTCOMES).exists() for folder in folders):
+        raise OutcomesError(f"expected a folder for outcomes, got {out} with another {reports[0]}, and no outcomes")
+
+
+def check_kind(out: Path, names: list[str]) -> None:
+    """Refuse a comparison's folder for the outcomes of one method, and vice versa."""
+    compared = _compared_in(out)
+    if len(names) == 1 and compared:
+        raise OutcomesError(
+            f"expected a folder for {names[0]} alone, got {out} with a comparison of {', '.join(compared)}; give "
+            f"{out / names[0]} or another folder, or several methods to compare"
+        )
+    if len(names) > 1 and (out / OUTCOMES).exists():
+        raise OutcomesError(
+            f"expected a folder for a comparison, got {out} with the outcomes of one method; give another folder, or "
+            "delete this one to start again"
+        )
+
+
+def _compared_in(out: Path) -> list[str]:
+    return [name for name in parse_methods("ablations") if (out / name / OUTCOMES).exists()]
+
+
+def tell_other_methods(out: Path, names: list[str]) -> None:
+    """Warn that the folder holds outcomes of other methods, from an earlier comparison."""
+    if others := [name for name in _compared_in(out) if name not in names]:
+        typer.echo(
+            f"warning: {out} also holds outcomes of {', '.join(others)}, which this report leaves out: name them as "
+            "well, and nothing is asked twice.",
+            err=True,
+        )
+
+
+def tell_other_judgements(folders: dict[str, Path]) -> None:
+    """Warn that an earlier run had a judge."""
+    if judged := [name for name, folder in folders.items() if (folder / JUDGEMENTS).exists()]:
+        typer.echo(
+            f"warning: this report leaves out what a judge said of {', '.join(judged)}: give --judge as before, and "
+            "nothing is judged twice.",
+            err=True,
+        )
+
 
 _NAMED = 5  # ids or places at most
 _SHOWN = 100  # characters of a place
@@ -313,3 +364,20 @@ def advance(bar: Any, failed: str, entry: Outcome | Judgement) -> None:
     bar.update()
     if entry["error"]:
         tqdm.write(f"{failed}: {entry['id']}: {entry['error']}", file=sys.stderr)
+
+
+def compare_runs(
+    first: Annotated[
+        Path, typer.Argument(parser=named_path, help="Folder of the run that the others are compared with.")
+    ],
+    others: Annotated[list[Path], typer.Argument(parser=named_path, help="Folders of the other runs.")],
+    judge: Annotated[
+        str | None, typer.Option(help="Judge whose judgements count, if there are those of several.")
+    ] = None,
+) -> None:
+    """Compare runs of `eval`, for example with different settings, on the questions that both answered."""
+    if first in others:
+        raise typer.BadParameter(f"a run cannot be compared with itself: {first}")
+    kept = {str(folder): read_outcomes(folder) for folder in (first, *others)}
+    typer.echo(overview({name: summarise(of_run, judgements_of(of_run, name, judge)) for name, of_run in kept.items()}))
+    typer.echo(f"\n{differences(compare(kept))}")

@@ -1,4 +1,4 @@
-"""`langgraph-rag index`: adds documents to a knowledge base."""
+"""`langgraph-rag index` and `delete`: add documents to a knowledge base, and remove passages from it."""
 
 import shlex
 from collections import Counter
@@ -22,6 +22,7 @@ from langgraph_rag.cli.options import (
     EmbeddingsName,
     EngineName,
     KbFolder,
+    embedder,
     embedder_of,
     named_path,
     on_ray,
@@ -33,7 +34,7 @@ from langgraph_rag.errors import DocumentError, DuplicateIdError, KnowledgeBaseE
 from langgraph_rag.metering import metered
 from langgraph_rag.models.bindings import model_name
 from langgraph_rag.models.loading import load_model
-from langgraph_rag.naming import counted, first_few, first_problems
+from langgraph_rag.naming import counted, first_few, first_problems, meant_sources
 from langgraph_rag.nodes.extract_triples import ModelExtractor, as_shown
 from langgraph_rag.prompts.cirag import SentencesOf
 from langgraph_rag.records import Passage, Usage, titled_text
@@ -417,3 +418,31 @@ def _tell_known_otherwise(base: KnowledgeBase, given: Sequence[Path]) -> None:
             "by that path stays: index files by one path, and delete what came by the other (--source).",
             err=True,
         )
+
+
+def delete(
+    kb: KbFolder,
+    sources: Annotated[
+        list[str] | None, typer.Option("--source", help="Where passages came from, as it was indexed; may be repeated.")
+    ] = None,
+    ids: Annotated[list[str] | None, typer.Option("--id", help="Id of a passage; may be repeated.")] = None,
+    embeddings: EmbeddingsName = None,
+) -> None:
+    """Delete passages and all data derived from them; passages that also come from another source are kept."""
+    if not sources and not ids:
+        raise typer.BadParameter("expected what to delete: --source SOURCE or --id ID")
+    with KnowledgeBase.open(kb, embedder(embeddings), create=False) as base:
+        _check_known(base, sources or [], ids or [])
+        typer.echo(f"{counted(base.delete(ids or [], sources=sources or []), 'passage')} deleted.")
+
+
+def _check_known(base: KnowledgeBase, sources: Sequence[str], ids: Sequence[str]) -> None:
+    """Warn of unknown sources and ids; raise an error if all are unknown."""
+    known, there = base.sources(), {record["id"] for record in base.passages(ids)}
+    unknown = [f"source {source!r}{meant_sources(source, known)}" for source in sources if source not in known]
+    unknown += [f"id {id_!r}" for id_ in ids if id_ not in there]
+    if len(unknown) == len(sources) + len(ids):
+        listing = "; `info --sources` lists the sources" if sources else ""
+        raise KnowledgeBaseError(f"{base.path} has no passage of {', '.join(unknown)}: nothing was deleted{listing}")
+    for what in unknown:
+        typer.echo(f"warning: there is no passage of {what}.", err=True)

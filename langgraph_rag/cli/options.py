@@ -1,7 +1,8 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the setup of each process of the command line."""
 
 import functools
 import inspect
+import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +17,28 @@ from pydantic import TypeAdapter
 from langgraph_rag.context import Context
 from langgraph_rag.errors import FilterError
 from langgraph_rag.filters import filter_in
-from langgraph_rag.methods import METHODS, parts_of
+from langgraph_rag.methods import METHODS, parts_of, register_installed
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.models.loading import MODEL_FORMS, load_model
 from langgraph_rag.naming import expect_name
 from langgraph_rag.tools.ingest.embedder import CPU, MINILM, embed_queries, last_embedder, load_embeddings
 from langgraph_rag.tools.stores.opening import is_address
+
+
+class _Shown(logging.Handler):
+    """Shows log messages of this package in the format of the commands' warnings."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(f"{record.levelname.lower()}: {self.format(record)}", err=True)
+
+
+_shown = _Shown(logging.WARNING)
+
+
+def begin() -> None:
+    """Show the log messages of this package, and register the methods of installed packages."""
+    logging.getLogger("langgraph_rag").addHandler(_shown)
+    register_installed()
 
 
 def named_path(given: str | Path) -> Path:

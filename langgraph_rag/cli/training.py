@@ -1,18 +1,47 @@
-"""`langgraph-rag train-aligner`: trains an aligner for KiRAG on questions about a knowledge base."""
+"""`langgraph-rag train-aligner` and `train ...`: from questions with answers to models that take steps."""
 
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from langgraph_rag.cli.options import Cache, EmbeddingsName, KbFolder, ModelName, embedder, path_option
+from langgraph_rag.cli.evaluating import ask_all, configurations_of, tell_unknown_passages
+from langgraph_rag.cli.options import (
+    DEFAULTS,
+    Cache,
+    EmbeddingsName,
+    KbFolder,
+    MethodOrAblation,
+    ModelName,
+    embedder,
+    named_path,
+    path_option,
+    tell_loading,
+    with_context,
+)
+from langgraph_rag.context import Context
+from langgraph_rag.errors import RagError
+from langgraph_rag.evaluation.judging import judgements_of
+from langgraph_rag.evaluation.origin import model_by_name
+from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.places import located
 from langgraph_rag.evaluation.questions import Question, load_questions
+from langgraph_rag.evaluation.runner import check_folder
+from langgraph_rag.methods import create
 from langgraph_rag.models.loading import load_model
-from langgraph_rag.naming import counted
+from langgraph_rag.naming import counted, expect_name
 from langgraph_rag.tools.ingest.embedder import CPU, MINILM
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.aligner import Trained, train_aligner
+from langgraph_rag.training.examples import in_words, prepare
+from langgraph_rag.training.recipe import RECIPES, read_recipe, recipe_text
+from langgraph_rag.training.rows import FILTERS, PROMPTS, RowSet, SetReport, Source, gold_of, report_of, write_sets
+from langgraph_rag.training.sets import SETS, rows_of_set
+from langgraph_rag.training.trajectories import read_trajectories, record_trajectories
 
 
 def train_kirags_aligner(
@@ -69,3 +98,166 @@ def _show(trained: Trained, found: Path) -> None:
     by_itself = trained.folder.resolve() == found.resolve()
     use = "kirag uses it from now on" if by_itself else f'give it to create_kirag as aligner="{trained.folder}"'
     typer.echo(f"The aligner is in {trained.folder}: {use}.")
+
+
+train = typer.Typer(no_args_is_help=True, help="Train small models to take steps of a method.")
+Questions = Annotated[
+    Path, path_option("--questions", help="Questions with answers and supporting_ids or gold, as `eval` reads them.")
+]
+
+
+@train.command("trajectories")
+@with_context
+def record(
+    kb: KbFolder,
+    questions: Questions,
+    out: Annotated[Path, path_option(help="Folder for the trajectories; run again to go on with a stopped run.")],
+    method: MethodOrAblation = "cirag",
+    model: ModelName = "offline",
+    embeddings: EmbeddingsName = None,
+    context: Context = DEFAULTS,
+    cache: Cache = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of questions to ask, from the first on.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at once.")] = 1,
+) -> None:
+    """Let a teacher answer questions by a method, and record each call of the model with the result and its scores.
+
+    Do not use the questions on which the method will be evaluated.
+    """
+    read = load_questions(questions, limit)
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
+        llm = load_model(model, cache=cache)
+        asked = located(read, base)
+        tell_unknown_passages(base, asked)
+        configuration = configurations_of([method], model, kb, base)[method]
+        check_folder(out, asked, context, configuration)
+        graph = create(method, llm, base).compile()
+        tell_loading()
+        runs = ask_all(record_trajectories, graph, asked, out, context, configuration, concurrency)
+    failed = [run for run in runs if run["error"] is not None]
+    calls, right = sum(len(run.get("calls", [])) for run in runs), sum(run["em"] == 1 for run in runs)
+    typer.echo(
+        f"{counted(len(runs), 'run')} with {counted(calls, 'call')}: {right:,} with the right answer, "
+        f"{len(failed):,} failed. They are in {out / 'outcomes.jsonl'}."
+    )
+    if len(failed) == len(runs):
+        raise RagError(f"{method} answered no question; the first one failed with {failed[0]['error']}")
+
+
+@train.command("rows")
+def rows(
+    kb: KbFolder,
+    questions: Questions,
+    trajectories: Annotated[list[Path], path_option(help="Folder of trajectories; may be given several times.")],
+    out: Annotated[Path, path_option(help="Folder for the sets of rows.")],
+    set_names: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            help=f"One of: {', '.join(SETS)}; or the name of a prompt, whose replies are learned as the teacher wrote "
+            "them; may be given several times.",
+        ),
+    ],
+    filters: Annotated[
+        list[str] | None,
+        typer.Option("--filter", help=f"One of: {', '.join(FILTERS)}; none for all runs. May be given several times."),
+    ] = None,
+    embeddings: EmbeddingsName = None,
+) -> None:
+    """Make sets of rows to learn from trajectories: filtered, labelled, and with each rejected turn and its reason."""
+    chosen = [name for name in filters if name != "none"] if filters else ["right"]
+    for name in chosen:
+        expect_name("filter", name, [*FILTERS, "none"])
+    for name in set_names:
+        expect_name("set", name, [*SETS, *PROMPTS])
+    read = load_questions(questions)
+    runs, judgements, sources = list[Outcome](), [], list[Source]()
+    for folder in trajectories:
+        of_folder = read_trajectories(folder)
+        runs += of_folder
+        judgements += judgements_of(of_folder, folder)
+        sources.append(_source(folder, of_folder))
+    with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
+        gold = gold_of(located(read, base), base)
+        made = {
+            name: asyncio.run(rows_of_set(name, runs, gold, base, chosen, judgements))  # type: ignore[arg-type]
+            for name in set_names
+        }
+    sets = {name: RowSet(found, rejected, report_of(found, rejected)) for name, (found, rejected) in made.items()}
+    write_sets(out, sets, sources, chosen)
+    for name, one in sets.items():
+        _tell_set(name, one.report, out)
+
+
+def _source(folder: Path, runs: Sequence[Outcome]) -> Source:
+    settings: Mapping[str, Any] = json.loads((folder / "run.json").read_bytes())
+    return Source(
+        method=settings["method"],
+        model=model_by_name(settings["model"]),
+        knowledge_base=Path(settings["knowledge_base"]).name,
+        passages=settings.get("knowledge_base_fingerprint", ""),
+        questions=len(runs),
+        right=sum(run["em"] == 1 for run in runs),
+    )
+
+
+def _tell_set(name: str, report: SetReport, out: Path) -> None:
+    typer.echo(f"{name}: {counted(report['rows'], 'row')} in {out / name}.jsonl")
+    for label, number in report["labels"].items():
+        typer.echo(f"  {number:>7,}  {label}")
+    for reason, number in report["rejects"].items():
+        typer.echo(f"  {number:>7,}  rejected: {reason}")
+
+
+@train.command("recipe")
+def show_recipe(
+    name: Annotated[str, typer.Argument(help=f"One of: {', '.join(RECIPES)}; or a YAML file.")] = "cirag",
+) -> None:
+    """Print all settings of a training run as a YAML file, with what each means: to be changed, and given to `fit`."""
+    typer.echo(recipe_text(read_recipe(name)), nl=False)
+
+
+@train.command("fit")
+def fit(
+    files: Annotated[
+        list[Path], path_option("--rows", help="File of rows, or of pairs; several if one model learns several sets.")
+    ],
+    base: Annotated[str, typer.Option(help="Model to train: its folder, or its name at Hugging Face.")],
+    out: Annotated[Path, path_option(help="Folder for the model; run again to go on with a stopped run.")],
+    recipe: Annotated[str, typer.Option(help=f"Settings: {', '.join(RECIPES)}, or a YAML file.")] = "cirag",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell rows, tokens, memory and time, measured with some rows.")
+    ] = False,
+) -> None:
+    """Train a model on rows: an adapter or all weights, by TRL and PEFT."""
+    settings = read_recipe(recipe)
+    tell_loading()
+    from langgraph_rag.training.fine_tuning import fine_tune, rehearse
+
+    examples = prepare(files, base, settings, progress=True)
+    data = examples.data
+    typer.echo(
+        f"{in_words(data)}; {data['tokens']:,} tokens, {data['learned']:,} with loss, longest {data['longest']:,}"
+    )
+    if dry_run:
+        would = rehearse(examples)
+        took = timedelta(seconds=round(would.seconds))
+        typer.echo(f"{counted(would.steps, 'step')} in about {took} and at most {would.memory} GiB on this machine")
+        return
+    figures = fine_tune(examples, out)["figures"]
+    assert figures is not None
+    for name, value in figures["before"].items():
+        typer.echo(f"{name} on rows held back: {value:.3f} before, {figures['after'][name]:.3f} after")
+    typer.echo(f'The model is in {out}: load_model("transformers:{out}"). Its card is README.md there.')
+
+
+@train.command("merge")
+def merge_adapter(
+    adapter: Annotated[Path, typer.Argument(help="Folder of the adapter.", parser=named_path, metavar="<path>")],
+    out: Annotated[Path, path_option(help="New folder for the whole model.")],
+) -> None:
+    """Merge an adapter into its base, as a model of its own."""
+    from langgraph_rag.training.fine_tuning import merge
+
+    merge(adapter, out)
+    typer.echo(f'The model is in {out}: load_model("transformers:{out}").')

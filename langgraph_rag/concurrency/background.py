@@ -9,8 +9,7 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from langgraph_rag.concurrency.caching import thread_safe_cache
-from langgraph_rag.concurrency.workers import Worker
+from langgraph_rag.concurrency.threads import Worker, thread_safe_cache
 
 T = TypeVar("T")
 _UNWINDING = 1.0  # seconds

@@ -1,8 +1,8 @@
-"""The offline model as a LangChain chat model."""
+"""The offline model as a LangChain chat model: a skill for each prompt, composed of the same few rules."""
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -12,10 +12,130 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import ConfigDict
 
 from langgraph_rag.errors import RequestRefusedError
-from langgraph_rag.offline.capitals import with_capitals
-from langgraph_rag.offline.rewording import as_question
-from langgraph_rag.offline.skills import SKILLS
+from langgraph_rag.normal_forms import normalise, stands_in
+from langgraph_rag.offline import Values, adaptive, cirag, dualrag, kirag, mgranrag, par_rag
+from langgraph_rag.offline.answer import answer_from_texts, answer_from_triples
+from langgraph_rag.offline.conversation import restate_question
 from langgraph_rag.prompts.prompt import METADATA_KEY
+from langgraph_rag.tools.ingest.spans import JOINED_WORD, spot_names, stop_words
+
+
+def with_capitals(text: str, shown: Any) -> str:
+    """Capitalise the names in a question without capitals as in the texts of the prompt.
+
+    A word that also occurs there in lower case ("the mill", "Kell Mill") is not a name by itself.
+    """
+    if _has_names(text):
+        return text
+    texts = [*filter(_has_names, _texts(shown))]
+    common = stop_words() | {word for told in texts for word in JOINED_WORD.findall(told) if word.islower()}
+    names = {name.text for told in texts for name in spot_names(told)}
+    for name in sorted(names, key=lambda name: (len(name), name)):
+        asked = re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE)
+        if asked and not common.issuperset(normalise(name).split()):
+            text = text[: asked.start()] + name + text[asked.end() :]
+    return text
+
+
+def _has_names(text: str) -> bool:
+    return any(map(str.isupper, text[1:]))
+
+
+def _texts(shown: Any) -> Iterator[str]:
+    if isinstance(shown, str):
+        yield shown
+    elif isinstance(shown, Mapping | list | tuple):
+        for part in shown.values() if isinstance(shown, Mapping) else shown:
+            yield from _texts(part)
+
+
+_POLITE = r"(?:please |(?:can|could|would|will) you (?:please )?)?"
+_IMPERATIVE = re.compile(
+    rf"(?:{_POLITE}(?:name|give|list|tell|state|find(?: out)?)(?: me| us)?|do you know|i (?:want|would like) to know)"
+    r"(?:: | (?=(?:the|wh\w+|how) ))",
+    re.IGNORECASE,
+)
+_PRELUDE = re.compile(r"^\s*(?:(?:(?:q|question)\s*:|(?:so|and|ok|okay|well|hi|hello|hey),)\s+)?", re.IGNORECASE)
+_QUOTES = '"“”*'
+_KIN = {
+    "paternal grandfather": ("father", "father"),
+    "paternal grandmother": ("father", "mother"),
+    "maternal grandfather": ("mother", "father"),
+    "maternal grandmother": ("mother", "mother"),
+    "grandfather": ("parent", "father"),
+    "grandmother": ("parent", "mother"),
+    "father-in-law": ("spouse", "father"),
+    "mother-in-law": ("spouse", "mother"),
+    "stepfather": ("mother", "husband"),
+    "stepmother": ("father", "wife"),
+    "uncle": ("parent", "brother"),
+    "aunt": ("parent", "sister"),
+}
+_KIN_OF = re.compile(rf"\b({'|'.join(_KIN)}) of\b", re.IGNORECASE)
+_KIN_OWNED = re.compile(rf"['’]s ({'|'.join(_KIN)})\b", re.IGNORECASE)
+
+
+def as_question(text: str) -> str:
+    """Return an imperative as a question: "Name the author of X" -> "What is the author of X?".
+
+    Relatives over two steps are expanded: "X's paternal grandfather" -> "X's father's father". Introductory words, and
+    quotation marks around the question, are removed.
+    """
+    if text[:1] in _QUOTES and not any(mark in text.strip(_QUOTES) for mark in _QUOTES):
+        text = text.strip(_QUOTES)
+    text = _PRELUDE.sub("", text)
+    text = _KIN_OF.sub(lambda kin: "{1} of the {0} of".format(*_KIN[kin[1].lower()]), text)
+    text = _KIN_OWNED.sub(lambda kin: "'s {}'s {}".format(*_KIN[kin[1].lower()]), text)
+    imperative = _IMPERATIVE.match(text)
+    asked = f"{text[imperative.end() :].rstrip(' .!?')}?" if imperative else text
+    return f"What is {asked}" if imperative and asked.lower().startswith("the ") else asked
+
+
+def _judge(values: Values) -> dict[str, Any]:
+    """Accept an answer if and only if it contains an accepted one."""
+    held = next((answer for answer in values["accepted"] if stands_in(answer, values["given"])), None)
+    return {"reason": f"It says {held}." if held else "It says none of them.", "correct": held is not None}
+
+
+Skill = Callable[[Values], Mapping[str, Any]]
+"""Returns the fields of a reply for the values of a prompt."""
+
+SKILLS: dict[str, Skill] = {
+    "answer_or_look_up": adaptive.answer_or_look_up,
+    "extract_facts": cirag.extract_facts,
+    "integrate": cirag.integrate,
+    "integrate_as_published": cirag.integrate,
+    "integrate_with_sentences": cirag.integrate,
+    "answer_from_triples": answer_from_triples,
+    "answer_from_sentences": answer_from_texts,
+    "answer_from_passages": answer_from_texts,
+    "answer_from_chain": answer_from_texts,
+    "construct_chain": kirag.construct_chain,
+    "construct_chain_of_sentences": kirag.construct_chain,
+    "construct_chain_of_documents": kirag.construct_chain,
+    "next_thought": kirag.next_thought,
+    "reason": dualrag.reason,
+    "think_on": dualrag.think_on,
+    "identify_entities": dualrag.identify_entities,
+    "reason_and_look_up": dualrag.reason_and_look_up,
+    "take_notes": dualrag.take_notes,
+    "summarize": dualrag.summarize,
+    "answer_from_outline": dualrag.answer_from_outline,
+    "decompose": mgranrag.decompose,
+    "extract_and_go_on": mgranrag.extract_evidence,
+    "extract_evidence": mgranrag.extract_evidence,
+    "plan": par_rag.plan,
+    "act": par_rag.act,
+    "review": par_rag.review,
+    "refine": par_rag.refine,
+    "plan_in_order": par_rag.plan_in_order,
+    "plan_anew": par_rag.plan_in_order,
+    "act_in_order": par_rag.act,
+    "answer_from_trajectories": par_rag.answer_from_trajectories,
+    "restate_question": restate_question,
+    "judge": _judge,
+}
+
 
 _PIECE = re.compile(r"\s*\S+\s*\Z|\s*\S+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")

@@ -1,12 +1,15 @@
 """Training of KiRAG's aligner: from questions with known answers to a folder that KiRAG loads."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock, Timeout
 from tqdm.auto import tqdm
 
 from langgraph_rag.arguments import expect, expect_count
@@ -19,12 +22,67 @@ from langgraph_rag.naming import counted
 from langgraph_rag.progress import hidden
 from langgraph_rag.tools.ingest.embedder import CPU, MINILM, family_of, packaged_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.training.aligner_folder import in_place_of, writing
-from langgraph_rag.training.chains import reasoning_chain
-from langgraph_rag.training.lessons import Lesson, lessons_of
+from langgraph_rag.training.lessons import Lesson, lessons_of, reasoning_chain
 
 if TYPE_CHECKING:
     from langgraph_rag.training.fitting import Ranks
+
+_IN_PROGRESS = ".part"
+_MARK = "trained_by_langgraph_rag"  # a file, locked during training; a folder without it is not ours to replace
+
+
+@contextmanager
+def in_place_of(folder: Path) -> Iterator[Path]:
+    """Yield a new folder that replaces another one at the end, so that nobody loads an incomplete aligner.
+
+    Raises:
+        RagError: when one of the two folders holds something else, cannot be written to, or another training is there.
+    """
+    written = folder.with_name(folder.name + _IN_PROGRESS)
+    mark = written / _MARK
+    for there in (folder, written):
+        if there.exists() and not (there / _MARK).exists():
+            raise RagError(f"expected a new folder for the aligner, or that of an earlier one, got {there}")
+    lock = FileLock(mark, blocking=False)
+    with writing(folder):
+        written.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise RagError(f"another aligner is being trained for {folder}: wait, or give another folder") from error
+    try:
+        with writing(folder):
+            _empty(written)  # a killed run may have left something
+        yield written
+        lock.release()
+        with writing(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            written.rename(folder)
+    finally:
+        lock.release()
+        shutil.rmtree(written, ignore_errors=True)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Convert the errors of writing an aligner.
+
+    Raises:
+        RagError: when the folder cannot be written to.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RagError(f"the aligner cannot be written to {folder}: {error.strerror or error}") from error
+
+
+def _empty(folder: Path) -> None:
+    for left in folder.iterdir():
+        if left.is_dir():
+            shutil.rmtree(left)
+        elif left.name != _MARK:
+            left.unlink()
+
 
 _HELD_BACK = 10  # one question in this many is held back
 _FEWEST = 5  # minimum number of chains

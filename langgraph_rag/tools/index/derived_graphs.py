@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from filelock import FileLock, Timeout
 
-from langgraph_rag.concurrency.caching import thread_safe_cache
+from langgraph_rag.concurrency.threads import thread_safe_cache
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record
 from langgraph_rag.tools.index import arrays, entity_graph, hierarchy_graph

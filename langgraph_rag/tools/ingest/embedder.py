@@ -20,7 +20,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.arguments import expect
-from langgraph_rag.concurrency.caching import thread_safe_cache
+from langgraph_rag.concurrency.threads import thread_safe_cache
 from langgraph_rag.error_texts import without_keys
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, MissingExtraError, RagError
 from langgraph_rag.tools.ingest.splitting import READ_BY_MINILM, Tokens, of_like_length, tokens_of, tokens_of_tokenizer

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.concurrency.background import run_in_background
-from langgraph_rag.concurrency.parallel_map import parallel_map
+from langgraph_rag.concurrency.threads import parallel_map
 from langgraph_rag.context import context
 from langgraph_rag.errors import BudgetReachedError, DocumentError, DuplicateIdError, KnowledgeBaseError
 from langgraph_rag.metering import count_dropped, current_meter, stop

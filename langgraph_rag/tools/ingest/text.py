@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, dropwhile, pairwise
 from typing import Any, NotRequired, TypedDict
 
-from langgraph_rag.concurrency.caching import thread_safe_cache
+from langgraph_rag.concurrency.threads import thread_safe_cache
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Fact
 from langgraph_rag.tools.facts.grammar import GRAMMAR, stated_facts

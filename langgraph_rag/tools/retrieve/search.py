@@ -20,8 +20,7 @@ import numpy as np
 from langgraph_rag.arguments import expect, expect_list
 from langgraph_rag.characters import is_blank, is_text
 from langgraph_rag.concurrency.tasks import gather
-from langgraph_rag.concurrency.threads import in_thread
-from langgraph_rag.concurrency.workers import Worker
+from langgraph_rag.concurrency.threads import Worker, in_thread
 from langgraph_rag.context import MAX_QUERY_CHARS, Search
 from langgraph_rag.errors import KnowledgeBaseError, QuestionError
 from langgraph_rag.filters import Where
