@@ -45,7 +45,12 @@ def saver() -> InMemorySaver:
     return InMemorySaver(serde=strict_serializer())
 
 
-@pytest.mark.parametrize("name", parse_methods("ablations"))
+EACH = [  # an ablation runs through nodes of its method
+    pytest.param(name, marks=() if name in METHODS else pytest.mark.slow) for name in parse_methods("ablations")
+]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_it_answers_as_the_method_does(name: str, sample_kb: KnowledgeBase) -> None:
     method = create(name, OfflineModel(), sample_kb)
     expected: Any = method.compile().invoke({"question": SCHOOL})

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +38,31 @@ def with_teams(**more: Any) -> list[dict[str, Any]]:
     return [{**document, "team": team, "number": number, **more} for number, (document, team) in numbered]
 
 
-@pytest.fixture
-def teams(tmp_path: Path, embeddings: ArithmeticEmbeddings) -> Iterator[KnowledgeBase]:
-    """Hold the eight documents, of two teams."""
-    with KnowledgeBase.open(tmp_path / "teams", embeddings) as kb:
+@contextmanager
+def of_two_teams(folder: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
         kb.add(with_teams(), progress=False)
         yield kb
 
 
+@pytest.fixture(scope="module")
+def teams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """Hold the eight documents, of two teams."""
+    with of_two_teams(tmp_path_factory.mktemp("teams") / "kb") as kb:
+        yield kb
+
+
 @pytest.fixture
-def law(tmp_path: Path, embeddings: ArithmeticEmbeddings) -> Iterator[KnowledgeBase]:
+def own_teams(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    """Hold the same, for a test that changes it."""
+    with of_two_teams(tmp_path / "teams") as kb:
+        yield kb
+
+
+@pytest.fixture(scope="module")
+def law(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     """Hold the documents of one team alone."""
-    with KnowledgeBase.open(tmp_path / "law", embeddings) as kb:
+    with KnowledgeBase.open(tmp_path_factory.mktemp("law") / "kb", ArithmeticEmbeddings()) as kb:
         kb.add([document for document in with_teams() if document["team"] == "law"], progress=False)
         yield kb
 
@@ -204,13 +218,13 @@ def test_random_filters_find_what_a_knowledge_base_of_only_these_passages_does(
                     assert [(p["id"], p["score"]) for p in found] == [(p["id"], p["score"]) for p in expected]
 
 
-def test_a_filter_follows_changes(teams: KnowledgeBase) -> None:
+def test_a_filter_follows_changes(own_teams: KnowledgeBase) -> None:
     hidden = next(document for document in with_teams() if document["id"] == "salt-road")
-    assert "salt-road" not in ids(teams.search("The Salt Road", filter=LAW))
-    teams.update([{**hidden, "team": "law"}], progress=False)
-    assert ids(teams.search("The Salt Road", filter=LAW))[0] == "salt-road"
-    teams.delete(["salt-road"])
-    assert "salt-road" not in ids(teams.search("The Salt Road", filter=LAW))
+    assert "salt-road" not in ids(own_teams.search("The Salt Road", filter=LAW))
+    own_teams.update([{**hidden, "team": "law"}], progress=False)
+    assert ids(own_teams.search("The Salt Road", filter=LAW))[0] == "salt-road"
+    own_teams.delete(["salt-road"])
+    assert "salt-road" not in ids(own_teams.search("The Salt Road", filter=LAW))
 
 
 def test_a_field_that_no_passage_has_and_a_value_of_another_kind_are_errors(teams: KnowledgeBase) -> None:

@@ -1,7 +1,6 @@
 """Recorded replies of a strong model, replayed over HTTP: it understands the prompts as intended."""
 
-import os
-import subprocess
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,11 +113,14 @@ def test_a_changed_prompt_is_named_with_what_changed(
     assert f"+{changed.splitlines()[0]}" in problem
 
 
-def test_the_script_says_what_it_needs() -> None:
-    environment = {name: value for name, value in os.environ.items() if name not in ("VLLM_BASE_URL", "MODEL")}
+def test_the_script_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     script = str(Path(__file__).with_name("record.py"))
+    monkeypatch.setattr(sys, "argv", [script])
+    for name in ("VLLM_BASE_URL", "MODEL"):
+        monkeypatch.delenv(name, raising=False)
 
-    said = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    with pytest.raises(SystemExit) as exit_:
+        runpy.run_path(script, run_name="__main__")
 
-    assert said.returncode == 2
-    assert "set VLLM_BASE_URL to the server's address" in said.stderr
+    assert exit_.value.code == 2
+    assert "set VLLM_BASE_URL to the server's address" in capsys.readouterr().err

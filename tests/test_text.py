@@ -16,7 +16,7 @@ from langgraph_rag.tools.ingest.spans import spot
 from langgraph_rag.tools.ingest.text import TextPipeline, text_pipeline
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rules() -> TextPipeline:
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")

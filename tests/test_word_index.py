@@ -275,7 +275,7 @@ def change_for_ever(folder: Path, seed: int, opened: Path) -> None:
 
 
 def test_after_kills_it_answers_as_an_index_made_anew(folder: Path, tmp_path: Path) -> None:
-    for seed, pause in enumerate((0.2, 0.7, 1.3)):
+    for seed, pause in enumerate((0.2, 0.9)):
         opened = tmp_path / f"opened{seed}"
         process = start(change_for_ever, folder, seed, opened)
         while not opened.exists():

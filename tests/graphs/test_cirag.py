@@ -4,6 +4,7 @@ import itertools
 import json
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -75,10 +76,24 @@ ALL_LEVELS = ["answer_from_triples", "answer_from_sentences", "answer_from_passa
 PAPERS_STEPS = {"top_k": 3, "search": "dense"}
 
 
-@pytest.fixture
-def films(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(TRIPLES)) as kb:
+@contextmanager
+def indexed(folder: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings(), extractor=TableExtractor(TRIPLES)) as kb:
         kb.add(DOCUMENTS, progress=False)
+        yield kb
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """Hold what all tests read."""
+    with indexed(tmp_path_factory.mktemp("films") / "kb") as kb:
+        yield kb
+
+
+@pytest.fixture
+def own_films(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    """Hold the same, for a test that changes it."""
+    with indexed(tmp_path / "kb") as kb:
         yield kb
 
 
@@ -543,12 +558,12 @@ def test_a_triple_stated_by_two_passages_brings_evidence_from_both(tmp_path: Pat
     }
 
 
-def test_a_passage_deleted_while_the_question_runs_is_no_evidence(films: KnowledgeBase) -> None:
+def test_a_passage_deleted_while_the_question_runs_is_no_evidence(own_films: KnowledgeBase) -> None:
     def delete_then_keep(prompt: str, shown: Mapping[str, Any]) -> str:
-        films.delete(["gift"])
+        own_films.delete(["gift"])
         return keep(GIFT, BRAK) if prompt == INTEGRATE else say("1954")
 
-    result = run(films, delete_then_keep)
+    result = run(own_films, delete_then_keep)
 
     assert {entry["passage_id"] for entry in result["evidence"]} == {"brak"}
 
@@ -618,12 +633,12 @@ def test_ranking_and_models_leave_the_graph_as_it_is() -> None:
     assert shape(integrator=ScriptedModel.of([]), reader=ScriptedModel.of([])) == shape()
 
 
-def test_the_extractor_is_the_knowledge_bases_of_now(films: KnowledgeBase) -> None:
+def test_the_extractor_is_the_knowledge_bases_of_now(own_films: KnowledgeBase) -> None:
     model = ScriptedModel.of([say("1931")])
-    graph = create_cirag(model, films).compile()
+    graph = create_cirag(model, own_films).compile()
     nothing = TableExtractor({})
     nothing.version = "nothing"
-    films.extractor = nothing
+    own_films.extractor = nothing
 
     result = graph.invoke({"question": QUESTION})
 
@@ -685,21 +700,21 @@ def online_reply(shown: Mapping[str, Any], *trouble: str) -> str:
     return json.dumps({"passages": read}) if read else "garbage"
 
 
-def test_online_each_passage_is_read_once_when_it_is_first_retrieved(films: KnowledgeBase) -> None:
+def test_online_each_passage_is_read_once_when_it_is_first_retrieved(own_films: KnowledgeBase) -> None:
     def reads(prompt: str, shown: Mapping[str, Any]) -> str:
         if prompt == "extract_facts":
             return online_reply(shown)
         return keep(["Edith Carlmar", "is", "Edith Carlmar"]) if prompt == INTEGRATE else say("Carlmar")
 
     model = ScriptedModel.of(reads)
-    first, again = run(films, reads, triples="online"), visit(films, model, triples="online")[1]
+    first, again = run(own_films, reads, triples="online"), visit(own_films, model, triples="online")[1]
 
     assert first["usage"]["calls"] == 1 + 2
     assert model.prompts() == [INTEGRATE, "answer_from_triples"]
     assert again["evidence"] == first["evidence"] != []
 
 
-def test_online_a_passage_that_cannot_be_read_is_tried_once_for_a_question(films: KnowledgeBase) -> None:
+def test_online_a_passage_that_cannot_be_read_is_tried_once_for_a_question(own_films: KnowledgeBase) -> None:
     asks = iter(["Who?", "When?", None])
 
     def reads(prompt: str, shown: Mapping[str, Any]) -> str:
@@ -708,19 +723,19 @@ def test_online_a_passage_that_cannot_be_read_is_tried_once_for_a_question(films
         return keep(shown["facts"][0], ask=next(asks)) if prompt == INTEGRATE else say("Carlmar")
 
     model = ScriptedModel.of(reads)
-    _, result = visit(films, model, triples="online")
+    _, result = visit(own_films, model, triples="online")
 
     asked = [passage["title"] for shown in values(model, "extract_facts") for passage in shown["passages"]]
     assert asked.count("Dan Milne") == 1 + 1 + MAX_REPAIRS  # among others, then alone
     assert len(result["trace"]) == 3
 
 
-def test_online_passages_are_read_by_the_model_for_everything_else(films: KnowledgeBase) -> None:
+def test_online_passages_are_read_by_the_model_for_everything_else(own_films: KnowledgeBase) -> None:
     read = {"passages": [{"passage": number, "facts": [["1", *GIFT]]} for number in range(1, 1 + len(DOCUMENTS))]}
     llm = ScriptedModel.of([json.dumps(read)])
 
     integrator, reader = ScriptedModel.of([keep(GIFT)]), ScriptedModel.of([say("1931")])
-    visit(films, llm, triples="online", integrator=integrator, reader=reader)
+    visit(own_films, llm, triples="online", integrator=integrator, reader=reader)
 
     assert llm.prompts() == ["extract_facts"]
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,10 +73,24 @@ RETRIEVALS = ["retrieve_for_entity", "retrieve_for_entity"]
 ROUND = ["identify_entities", *RETRIEVALS, "select_documents", "summarize", "summarize", "update_outline"]
 
 
-@pytest.fixture
-def films(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings()) as kb:
+@contextmanager
+def indexed(folder: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
         kb.add(DOCUMENTS, progress=False)
+        yield kb
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """Hold what all tests read."""
+    with indexed(tmp_path_factory.mktemp("films") / "kb") as kb:
+        yield kb
+
+
+@pytest.fixture
+def own_films(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    """Hold the same, for a test that changes it."""
+    with indexed(tmp_path / "kb") as kb:
         yield kb
 
 
@@ -631,14 +646,14 @@ def test_a_bad_reply_is_repaired(films: KnowledgeBase) -> None:
     assert result["usage"]["repairs"] == 2
 
 
-def test_a_passage_deleted_while_the_question_runs_does_no_harm(films: KnowledgeBase) -> None:
+def test_a_passage_deleted_while_the_question_runs_does_no_harm(own_films: KnowledgeBase) -> None:
     play = case_study()
 
     def deleting(asked: str, shown: Mapping[str, Any]) -> str:
-        films.delete(["pawn"])
+        own_films.delete(["pawn"])
         return play(asked, shown)
 
-    result = run(films, deleting)
+    result = run(own_films, deleting)
 
     assert result["answer"] == VIAJE
     assert "pawn" not in {entry["passage_id"] for entry in result["evidence"]}

@@ -50,9 +50,12 @@ PUBLISHED: dict[str, Any] = {"construction": "first", "reading": "passages"}
 END = ["rank_documents", "read_passages", "find_support", "conclude"]
 
 
-@pytest.fixture
-def places(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    with KnowledgeBase.open(tmp_path / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(TRIPLES)) as kb:
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """Hold what all tests read."""
+    with KnowledgeBase.open(
+        tmp_path_factory.mktemp("places") / "kb", ArithmeticEmbeddings(), extractor=TableExtractor(TRIPLES)
+    ) as kb:
         kb.add(DOCUMENTS, progress=False)
         yield kb
 
