@@ -108,10 +108,24 @@ def indexed_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def kb(indexed_documents: Path, tmp_path: Path, embeddings: ArithmeticEmbeddings) -> Iterator[KnowledgeBase]:
-    """Hold the eight documents."""
+def own_kb(indexed_documents: Path, tmp_path: Path, embeddings: ArithmeticEmbeddings) -> Iterator[KnowledgeBase]:
+    """Hold the eight documents, for a test that changes them."""
     copytree(indexed_documents, tmp_path / "kb")
     with KnowledgeBase.open(tmp_path / "kb", embeddings) as kb:
+        yield kb
+
+
+@pytest.fixture
+def kb(own_kb: KnowledgeBase) -> KnowledgeBase:
+    """Hold the eight documents; where no test of a file changes them, its `kb` is `read_kb`."""
+    return own_kb
+
+
+@pytest.fixture(scope="session")
+def read_kb(indexed_documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """Hold the eight documents, for all tests that read them."""
+    folder = copytree(indexed_documents, tmp_path_factory.mktemp("read") / "kb")
+    with KnowledgeBase.open(folder, ArithmeticEmbeddings()) as kb:
         yield kb
 
 

@@ -36,6 +36,11 @@ SCHOOL = "Did Nessa Palliver and Sunniva Lockhaven go to the same school?"
 LATER = "Who died later, Ilse Tarrant or Tobin Grell?"
 
 
+@pytest.fixture
+def kb(read_kb: KnowledgeBase) -> KnowledgeBase:
+    return read_kb
+
+
 class CallingModel(BaseChatModel):
     """Calls tools as its script says, all of one entry at once, then says that it is done."""
 

@@ -41,6 +41,11 @@ ASKED: Any = {"messages": [HumanMessage(SCHOOL)]}
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
+@pytest.fixture
+def kb(read_kb: KnowledgeBase) -> KnowledgeBase:
+    return read_kb
+
+
 def saver() -> InMemorySaver:
     return InMemorySaver(serde=strict_serializer())
 

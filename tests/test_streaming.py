@@ -27,6 +27,11 @@ LATE = {"answer": "Orla Vint, who made it", "thought": ""}
 FACT = '["Orla Vint", "directed", "The Salt Road"]'
 
 
+@pytest.fixture
+def kb(read_kb: KnowledgeBase) -> KnowledgeBase:
+    return read_kb
+
+
 def answering(*replies: str) -> Any:
     return WritingModel.of(list(replies))
 

@@ -17,6 +17,11 @@ QUESTION = {"question": "In which country was the director of The Salt Road born
 TOP: dict[str, Any] = {"top_k": 2, "effort": "high"}  # the other documents are found by look-ups alone
 
 
+@pytest.fixture
+def kb(read_kb: KnowledgeBase) -> KnowledgeBase:
+    return read_kb
+
+
 def reading(answer: str = "unanswerable", sentences: Sequence[Any] = (), missing: Sequence[str] = ()) -> str:
     return json.dumps({"thought": "So.", "sentences": sentences, "missing": missing, "answer": answer})
 

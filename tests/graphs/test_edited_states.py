@@ -18,6 +18,11 @@ QUESTION = "Where was the director of The Salt Road born?"
 THREAD: RunnableConfig = {"configurable": {"thread_id": "1"}}
 
 
+@pytest.fixture
+def kb(read_kb: KnowledgeBase) -> KnowledgeBase:
+    return read_kb
+
+
 def stopped(name: str, kb: KnowledgeBase, before: str, **options: Any) -> Any:
     """Return a graph with a run that stopped before a node."""
     graph = create(name, OfflineModel(), kb, **options).compile(InMemorySaver(), interrupt_before=[before])

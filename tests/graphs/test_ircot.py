@@ -20,6 +20,11 @@ BORN = "Orla Vint was born in Pellworth in the U.S. state of Norland."
 DONE = "So the answer is: Pellworth."
 
 
+@pytest.fixture
+def kb(read_kb: KnowledgeBase) -> KnowledgeBase:
+    return read_kb
+
+
 def think(sentence: str) -> str:
     return json.dumps({"sentence": sentence})
 

@@ -52,6 +52,11 @@ EVIDENCE: dict[str, Found] = {
 }
 
 
+@pytest.fixture
+def kb(read_kb: KnowledgeBase) -> KnowledgeBase:
+    return read_kb
+
+
 class Reader:
     """Splits the question, marks what stands in a table and has not been found yet, answers, and notes what it saw."""
 

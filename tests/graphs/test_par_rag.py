@@ -36,6 +36,11 @@ STEP = ["retrieve", "act", "retrieve_finely", "review", "record"]
 LAST = ["answer_from_trajectories", "conclude"]
 
 
+@pytest.fixture
+def kb(read_kb: KnowledgeBase) -> KnowledgeBase:
+    return read_kb
+
+
 # --- what models say -------------------------------------------------------------------------------------------------
 def planned(*questions: str, action: str = "Retrieve") -> str:
     return json.dumps({"steps": [{"thought": "Hm.", "question": q, "action": action} for q in questions]})
@@ -297,28 +302,28 @@ def background(kb: KnowledgeBase, answer: str, context: Mapping[str, Any] | None
     return values(model, "review")[0]["sources"]  # type: ignore[no-any-return]
 
 
-def test_the_review_sees_all_sentences_that_state_a_fact_together(kb: KnowledgeBase) -> None:
-    kb.extractor = TableExtractor({"barrow": [["Skellby film director", "studied in", "Pellworth"]]})
+def test_the_review_sees_all_sentences_that_state_a_fact_together(own_kb: KnowledgeBase) -> None:
+    own_kb.extractor = TableExtractor({"barrow": [["Skellby film director", "studied in", "Pellworth"]]})
 
-    shown = [source["text"] for source in background(kb, "She studied in Pellworth [1].", {"max_candidates": 8})]
+    shown = [source["text"] for source in background(own_kb, "She studied in Pellworth [1].", {"max_candidates": 8})]
 
     assert "Ines Barrow (born 2 June 1940) is a film director from Skellby." in shown
     assert "She studied in Pellworth." in shown
 
 
-def test_the_review_sees_passages_that_no_facts_were_read_from(kb: KnowledgeBase) -> None:
+def test_the_review_sees_passages_that_no_facts_were_read_from(own_kb: KnowledgeBase) -> None:
     facts = [["Norland", "has", f"harbour town {number}"] for number in range(9)]
-    kb.extractor = TableExtractor({"pellworth": facts, "skellby": facts})
+    own_kb.extractor = TableExtractor({"pellworth": facts, "skellby": facts})
 
-    shown = [source["title"] for source in background(kb, "Orla Vint was born in Pellworth [4].")]
+    shown = [source["title"] for source in background(own_kb, "Orla Vint was born in Pellworth [4].")]
 
     assert "Orla Vint" in shown
 
 
-def test_where_facts_are_few_the_review_sees_the_nearest_sentences_as_well(kb: KnowledgeBase) -> None:
-    kb.extractor = TableExtractor({d: [["The Salt Road", "directed by", "Orla Vint"]] for d in kb.ids()})
+def test_where_facts_are_few_the_review_sees_the_nearest_sentences_as_well(own_kb: KnowledgeBase) -> None:
+    own_kb.extractor = TableExtractor({d: [["The Salt Road", "directed by", "Orla Vint"]] for d in own_kb.ids()})
 
-    assert len(background(kb, "Orla Vint [1]")) == 6
+    assert len(background(own_kb, "Orla Vint [1]")) == 6
 
 
 def test_a_revised_answer_without_citations_rests_on_what_the_first_did_not_cite(kb: KnowledgeBase) -> None:
