@@ -23,12 +23,11 @@ _COLUMNS = {
 _PAGE = """\
 # Results
 
-All methods{too} on {names}, {questions} questions in all, with the offline model and all-MiniLM-L6-v2. \
-The offline model is rule-based. So the figures show what the retrieval and reasoning of each method add over one \
-search, not what a language model makes of them.
+All methods{too} on {names}, {questions} questions in all, with all-MiniLM-L6-v2 and the offline model. This is \
+rule-based, so the figures show what retrieval and reasoning add over one search, not what a language model makes of \
+them.
 
-Made by `python benchmarks/comparing.py ROOT{options}` at commit {commit} on {date}: {cores} cores ({cpu}). \
-{minutes}
+Made by `python benchmarks/comparing.py ROOT{options}` at commit {commit} on {date}: {cores} cores ({cpu}). {minutes}
 
 - The columns are those of `langgraph-rag eval` ([meaning](evaluation.md#the-figures)): means per question, the \
 median of the seconds, and 95% bootstrap intervals in brackets.

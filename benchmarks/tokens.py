@@ -37,24 +37,17 @@ PAGE = Path(__file__).parent.parent / "docs" / "cost.md"
 _TEXT = """\
 # What a question costs
 
-Model calls and tokens per question by method.
-
-- The figures are means over {questions} questions, as many of each of {data}.
-- The replies are scripted, with the length and number that a language model writes: two to four steps, as many as the \
-question has hops.
-- Tokens are counted with the WordPiece tokenizer of all-MiniLM-L6-v2. The tokenizer of a language model makes about a \
-tenth more of passages.
-- *Instructions* never change from question to question, so a server with prefix caching computes them once. \
-*Values* are the rest of the prompts, *Written* the replies.
+Model calls and tokens per question: means over {questions} questions, as many of each of {data}, with scripted \
+replies of the length and number that a language model writes. Tokens are counted with the WordPiece tokenizer of \
+all-MiniLM-L6-v2; that of a language model makes about a tenth more of passages. *Instructions* never change, so a \
+server with prefix caching computes them once. *Values* are the rest of the prompts, *Written* the replies.
 
 {table}
-The papers report more tokens per question, with other models and prompts. MGranRAG's figure is with one round, and of \
-the retrieval stage without the answer. The goal here is half of what they report. {goals}.
+The goal is half of what the papers report, with other models and prompts; MGranRAG's figure is without the answer. \
+{goals}.
 
-Rules read the triples from the passages. A model that reads them costs two calls per passage, once, when it is indexed.
-
-To bound what a question may cost, set `max_model_calls` and `max_tokens`. The page is made by \
-`python benchmarks/tokens.py ROOT`; `benchmarks/results/tokens.json` has the tokens of each prompt.
+The page is made by `python benchmarks/tokens.py ROOT`; `benchmarks/results/tokens.json` has the tokens of each \
+prompt, and the commit that was measured. [To bound what a question costs](settings.md#budgets).
 """
 
 
