@@ -18,6 +18,7 @@ import pytest
 import results_page
 import tokens
 from fakes import ScriptedModel
+from langgraph.graph.state import CompiledStateGraph
 from pages import DOCS, ROOT, check_part, table
 from pydantic import TypeAdapter
 from test_cli import run
@@ -126,8 +127,8 @@ def test_the_page_of_the_command_line_is_its_help() -> None:
 
 def _brief(help_text: str) -> str:
     """Say once what several commands have, and leave settings to their page."""
-    usage, heads, help_ = r"\*\*Usage\*\*:\s+```[^`]*```\n\n", r"\*\*\w+\*\*:\n\n", r"^\* `--help.*\n"
-    commands = re.sub(f"{usage}|{heads}|{help_}", "", help_text, flags=re.MULTILINE)
+    usage, heads = r"\*\*Usage\*\*:\s+```[^`]*```\n\n", r"\*\*\w+\*\*:\n\n"
+    commands = re.sub(rf"{usage}|{heads}|^\* `--help.*\n|^\* .*\.\.\.\n", "", help_text, flags=re.MULTILINE)
     told = Counter(re.findall(r"^\* `--.*$", commands, re.MULTILINE))
     settings = {name.removesuffix("_s").replace("_", "-") for name in SETTINGS}
     common = [line for line, times in told.items() if times > 1 and _option(line) not in settings]
@@ -245,6 +246,8 @@ def _values(annotation: Any) -> str:
     parts = [part for part in get_args(annotation) if part is not type(None)]
     if annotation == ChatModel:
         return "a chat model"
+    if get_origin(annotation) is CompiledStateGraph:
+        return "a compiled graph"
     if get_origin(annotation) is Literal:
         return ", ".join(f"`{_code(value)}`" for value in parts)
     if annotation is bool:
