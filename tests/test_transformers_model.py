@@ -62,7 +62,7 @@ def test_weights_in_half_precision_stay_so_where_the_processor_is_fast_in_it(
     model.save_pretrained(tmp_path / "model")
     monkeypatch.setattr("langgraph_rag.models.transformers_model._is_fast_in_half", lambda: fast)
 
-    loaded = load_model(f"transformers:{tmp_path / 'model'}", device="cpu", **given)
+    loaded = load_model(f"transformers:{tmp_path / 'model'}", device="cpu", max_new_tokens=20, **given)
 
     assert str(loaded._model.dtype) == f"torch.{used}"  # type: ignore[attr-defined]
     assert loaded.invoke("Go on.").text
