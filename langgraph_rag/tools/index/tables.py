@@ -278,7 +278,7 @@ class Passages(Mapping[str, int]):
         return self._stored[row] if row < len(self._stored) else self._new[row - len(self._stored)]
 
 
-class Names:
+class Names(GrowingTexts):
     """Names by row, and the rows of names by their words.
 
     Args:
@@ -291,7 +291,8 @@ class Names:
     """
 
     def __init__(self, texts: Texts, words: Texts, starts: Array, rows: Array, apart: Texts, unspaced: Array) -> None:
-        self._texts, self._words, self._starts, self._rows = GrowingTexts(texts), words, starts, rows
+        super().__init__(texts)
+        self._words, self._starts, self._by_stored_word = words, starts, rows
         self._apart, self._unspaced = apart, unspaced
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
         self._by_characters: dict[str, int] = {}
@@ -304,22 +305,12 @@ class Names:
             stored.texts["names"], stored.texts["words"], *tables, stored.texts["apart"], stored.arrays["unspaced"]
         )
 
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __getitem__(self, row: int) -> str:
-        return self._texts[row]
-
-    def find(self, names: Sequence[str]) -> Ids:
-        """Return the row of each name; -1 of an unknown one."""
-        return self._texts.find(names)
-
-    def add(self, names: Iterable[str]) -> dict[str, int]:
+    def add(self, texts: Iterable[str]) -> dict[str, int]:
         """Return the rows of names, new ones for those that are unknown; other threads may read meanwhile."""
-        known = len(self._texts)
-        rows = self._texts.add(names)
-        for row in range(known, len(self._texts)):
-            name = self._texts[row]
+        known = len(self)
+        rows = super().add(texts)
+        for row in range(known, len(self)):
+            name = self[row]
             for word in dict.fromkeys(name.split()):
                 self._by_word[word].append(row)
             if UNSPACED.search(name):
@@ -332,7 +323,7 @@ class Names:
         place = int(self._words.find([word])[0]) if len(self._words) else -1
         if place < 0:
             return more
-        stored = self._rows[int(self._starts[place]) : int(self._starts[place + 1])].astype(np.int64)
+        stored = self._by_stored_word[int(self._starts[place]) : int(self._starts[place + 1])].astype(np.int64)
         return np.concatenate([stored, more]) if more.size else stored
 
     def by_characters(self, name: str) -> int:

@@ -1,7 +1,7 @@
 """What a store of a knowledge base is, whoever keeps it. `langgraph_rag.testing` has the tests that each passes.
 
 A knowledge base needs two: a record store, which is the truth, and a vector store. Whoever has vectors elsewhere writes
-a `VectorCollection` of six methods, or wraps a LangChain `VectorStore` (`stores.collections`). All else, as graphs and
+a `VectorCollection` of six methods, or wraps a LangChain `VectorStore` (`stores.vector_files`). All else, as graphs and
 the index of words, is derived from the records and follows their change log.
 """
 
