@@ -196,7 +196,8 @@ def _beside_a_writer(kb: KnowledgeBase, asked: Sequence[str]) -> list[float]:
 
     writer = threading.Thread(target=add)
     writer.start()
-    durations, started = [], time.perf_counter()
+    durations = list[float]()
+    started = time.perf_counter()
     while time.perf_counter() - started < _BESIDE_S:
         durations.append(_timed(partial(kb.search, asked[len(durations) % len(asked)], by="graph")))
     done.set()
@@ -247,4 +248,5 @@ def _on_disk(folder: str) -> float:
 
 if __name__ == "__main__":
     work, *arguments = json.loads(sys.argv[1])
-    print(json.dumps({"added": added, "loaded": loaded, "measured": measured}[work](*arguments)))
+    kinds: dict[str, Callable[..., dict[str, float]]] = {"added": added, "loaded": loaded, "measured": measured}
+    print(json.dumps(kinds[work](*arguments)))

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.queues import Queue
 from pathlib import Path
@@ -74,9 +75,10 @@ def main() -> None:
 def _grown(place: str, passages: int) -> dict[str, float]:
     """Build and measure one in processes of their own."""
     figures: dict[str, float] = {}
-    for work in (["loaded", place, passages], ["measured", place, made_questions(24)]):
+    steps: tuple[list[object], ...] = (["loaded", place, passages], ["measured", place, made_questions(24)])
+    for work in steps:
         print(*work[:2], file=sys.stderr)
-        command = [sys.executable, Path(__file__).with_name("growing.py"), json.dumps(work)]
+        command = [sys.executable, str(Path(__file__).with_name("growing.py")), json.dumps(work)]
         figures |= json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     return {what: round(value, 3) for what, value in figures.items()}
 
@@ -97,7 +99,7 @@ def _after_changes_elsewhere(place: str) -> float:
             writer = _context.Process(target=_add, args=(place, number))
             writer.start()
             writer.join()
-            durations.append(timed(lambda question=asked[number + 1]: reader.search(question, by="graph")))
+            durations.append(timed(partial(reader.search, asked[number + 1], by="graph")))
             assert reader.search(f"Holm Hall {number}", 1, by="bm25")[0]["id"] == f"Holm {number}"
     return round(1000 * statistics.median(durations), 1)
 
