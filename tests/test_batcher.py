@@ -227,7 +227,7 @@ def test_closed_while_others_ask_it_ends_and_leaves_nobody_without_an_answer(wor
 
 LEFT = """
 import asyncio, threading, time
-from langgraph_rag.concurrency import workers
+from langgraph_rag.concurrency import threads
 from langgraph_rag.tools.retrieve.search import Batcher
 
 def work(requests):
@@ -236,7 +236,7 @@ def work(requests):
     print("worked for", requests[0])
     return requests
 
-workers._EXIT_TIMEOUT, begun, batcher = {patience}, threading.Event(), Batcher(work, largest=1)
+threads._EXIT_TIMEOUT, begun, batcher = {patience}, threading.Event(), Batcher(work, largest=1)
 
 async def main():
     asking = [asyncio.create_task(batcher.ask(seconds)) for seconds in ({seconds}, 0)]

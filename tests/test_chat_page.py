@@ -760,6 +760,7 @@ def test_only_the_models_named_can_be_chosen_and_no_documents_added(
         assert tab.page.get_by_role("button", name="Remove").count() == 0
 
         tab.page.get_by_role("combobox", name="Model").click()
+        tab.page.get_by_role("option", name="offline").wait_for()
         assert tab.page.get_by_role("option").all_inner_texts() == ["offline", "vllm:small"]
         tab.page.get_by_role("option", name="offline").click()
         tab.ask(QUESTION)

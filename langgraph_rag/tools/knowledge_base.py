@@ -175,7 +175,7 @@ class KnowledgeBase:
                 questions create, such as vectors of triples, is still stored. On a read-only volume, records and
                 vectors are copied to a temporary folder, until it is closed: changes by others are not seen there.
             splitting: how documents without ids are split into passages; by default as the last ones, at first into
-                passages of at most 200 tokens. What was split otherwise is split anew when its source is updated.
+                passages of at most 240 tokens. What was split otherwise is split anew when its source is updated.
             pipeline: finds phrases and facts: the name of an installed spaCy pipeline for English, or "rules". The
                 default is the last one, at first `en_core_web_sm` if it is installed, or else the rules.
 
