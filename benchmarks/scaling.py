@@ -20,7 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from growing import made_questions
-from measuring import RESULTS, corpus, questions, report
+from measuring import corpus, questions, report
+from results_page import IMAGES
 
 _SIZES, _QUESTIONS = (5_000, 20_000, 80_000), 24
 _NAME = re.compile(r"\b[A-Z][a-z]{3,}\b")
@@ -64,7 +65,7 @@ def main() -> None:
     rows = [(name, " / ".join(f"{figures[name]:.3g}" for figures in done.values()), "") for name in what]
     before = arguments.before and _commit(arguments.before)
     report("scaling", arguments.root, {"before": before, **done}, [("figure", columns, ""), *rows])
-    _draw(done, RESULTS / "scaling.png")
+    _draw(done, IMAGES / "scaling.png")
 
 
 def _grown(checkout: Path, place: Path, build: Sequence[object], asked: list[str]) -> Figures:
@@ -78,7 +79,7 @@ def _grown(checkout: Path, place: Path, build: Sequence[object], asked: list[str
 
 
 def _run(checkout: Path, *arguments: object) -> Figures:
-    print(checkout.name, *map(str, arguments[:3]), file=sys.stderr)
+    print(checkout.name, arguments[0], file=sys.stderr)
     script = Path(__file__).with_name("growing.py")
     environment = {**os.environ, "PYTHONPATH": str(checkout.resolve())}
     ran = subprocess.run(
