@@ -3,9 +3,12 @@
 import math
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
+import pytest
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -137,3 +140,19 @@ def contents(kb: KnowledgeBase) -> dict[str, Any]:
         "entities": sorted((node, data["name"]) for node, data in graph.nodes(data=True)),
         "facts": sorted((data["triple"], sorted(data["passages"])) for _, _, data in graph.edges(data=True)),
     }
+
+
+def kept_and_own(opened: Callable[[Path], AbstractContextManager[KnowledgeBase]]) -> tuple[Any, Any]:
+    """Return two fixtures: a knowledge base that all tests of a file read, and one for a test that changes it."""
+
+    @pytest.fixture(scope="module")
+    def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+        with opened(tmp_path_factory.mktemp("kept") / "kb") as kb:
+            yield kb
+
+    @pytest.fixture
+    def own(tmp_path: Path) -> Iterator[KnowledgeBase]:
+        with opened(tmp_path / "kb") as kb:
+            yield kb
+
+    return kept, own

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import DOCUMENTS
-from fakes import ArithmeticEmbeddings
+from fakes import ArithmeticEmbeddings, kept_and_own
 from langchain_core.callbacks import BaseCallbackHandler
 
 from langgraph_rag import Context, KnowledgeBase, KnowledgeBaseRetriever, knowledge_base_tools, load_model
@@ -45,18 +45,7 @@ def of_two_teams(folder: Path) -> Iterator[KnowledgeBase]:
         yield kb
 
 
-@pytest.fixture(scope="module")
-def teams(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    """Hold the eight documents, of two teams."""
-    with of_two_teams(tmp_path_factory.mktemp("teams") / "kb") as kb:
-        yield kb
-
-
-@pytest.fixture
-def own_teams(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    """Hold the same, for a test that changes it."""
-    with of_two_teams(tmp_path / "teams") as kb:
-        yield kb
+teams, own_teams = kept_and_own(of_two_teams)
 
 
 @pytest.fixture(scope="module")

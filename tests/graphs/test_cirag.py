@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from fakes import ArithmeticEmbeddings, ScriptedModel, asked_for
+from fakes import ArithmeticEmbeddings, ScriptedModel, asked_for, kept_and_own
 from pydantic import TypeAdapter
 from running import TableExtractor, say, values, visited
 
@@ -83,18 +83,7 @@ def indexed(folder: Path) -> Iterator[KnowledgeBase]:
         yield kb
 
 
-@pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    """Hold what all tests read."""
-    with indexed(tmp_path_factory.mktemp("films") / "kb") as kb:
-        yield kb
-
-
-@pytest.fixture
-def own_films(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    """Hold the same, for a test that changes it."""
-    with indexed(tmp_path / "kb") as kb:
-        yield kb
+films, own_films = kept_and_own(indexed)
 
 
 @pytest.fixture

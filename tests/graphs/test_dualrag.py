@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from fakes import ArithmeticEmbeddings, ScriptedModel
+from fakes import ArithmeticEmbeddings, ScriptedModel, kept_and_own
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import TypeAdapter, ValidationError
@@ -80,18 +80,7 @@ def indexed(folder: Path) -> Iterator[KnowledgeBase]:
         yield kb
 
 
-@pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    """Hold what all tests read."""
-    with indexed(tmp_path_factory.mktemp("films") / "kb") as kb:
-        yield kb
-
-
-@pytest.fixture
-def own_films(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    """Hold the same, for a test that changes it."""
-    with indexed(tmp_path / "kb") as kb:
-        yield kb
+films, own_films = kept_and_own(indexed)
 
 
 # --- what models say -------------------------------------------------------------------------------------------------
