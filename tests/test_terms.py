@@ -30,7 +30,7 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
     ],
 )
 def test_a_term_begins_a_paragraph_that_explains_it(text: str, terms: list[str]) -> None:
-    assert terms_of(text) == terms
+    assert terms_of(text) == tuple(terms)
 
 
 @pytest.mark.parametrize("by", ["bm25", "hybrid", "graph"])

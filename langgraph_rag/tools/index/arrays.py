@@ -60,7 +60,13 @@ class Strings(Sequence[str]):
 
     def take(self, rows: Iterable[int]) -> list[str]:
         """Return the strings of some rows."""
-        return [self[int(row)] for row in rows]
+        taken = np.fromiter(rows, np.int64)
+        if taken.size and not 0 <= taken.min() <= taken.max() < len(self):
+            raise IndexError(f"expected rows from 0 to {len(self) - 1}, got {taken.min()} to {taken.max()}")
+        starts = np.where(taken > 0, self._ends[taken - 1], 0).tolist() if taken.size else []
+        whole = self._bytes.data
+        places = zip(starts, self._ends[taken].tolist(), strict=True)
+        return [str(whole[start:end], "utf-8", "surrogatepass") for start, end in places]
 
     def find(self, texts: Sequence[str]) -> Rows:
         """Return the row of each text, the first one of equal strings; -1 of an unknown text. Shape: texts."""

@@ -154,9 +154,20 @@ class EntityGraph:
         """The nodes of entities, by each of their names."""
         return Entities(self)
 
-    def node(self, name: str) -> int | None:
-        """Return the node of an entity by one of its names, if it is known."""
-        return self.entities.get(normalise(name))
+    def nodes(self, names: Sequence[str]) -> list[int | None]:
+        """Return the node of the entity of each name, if it is known."""
+        forms = list(dict.fromkeys(map(normalise, names)))
+        rows = dict(zip(forms, self._names.find(forms).tolist(), strict=True))
+        found = {form: self._node(row) for form, row in rows.items()}
+        found |= {form: self.entities.get(form) for form in forms if form in self._given}
+        return [found[normalise(name)] for name in names]
+
+    def _node(self, row: int) -> int | None:
+        """Return the node of the entity of a name, by its row, if facts name it."""
+        if row < 0:
+            return None
+        node = self._space.node(NAMES, self._meanings.entity(row))
+        return node if node < self.walk.size and self.walk.has_edges(node) else None
 
     def spread(self, node: int) -> int:
         """Return the number of passages that name a node."""
@@ -209,8 +220,7 @@ class EntityGraph:
 
     def _is_entity(self, row: int) -> bool:
         """Return whether facts name the entity of a name, by its row."""
-        node = self._space.node(NAMES, self._meanings.entity(row))
-        return node < self.walk.size and self.walk.has_edges(node)
+        return self._node(row) is not None
 
     def _known(self, names: Sequence[str]) -> dict[str, str]:
         """Return the known ones of some names, each as it is known."""
@@ -267,9 +277,8 @@ class Entities(Mapping[str, int]):
     def __getitem__(self, name: str) -> int:
         graph = self._graph
         for form in dict.fromkeys((graph._given.get(name, name), name)):
-            row = graph._row(form)
-            if row >= 0 and graph._is_entity(row):
-                return graph._space.node(NAMES, graph._meanings.entity(row))
+            if (node := graph._node(graph._row(form))) is not None:
+                return node
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:

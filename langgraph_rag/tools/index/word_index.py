@@ -375,6 +375,7 @@ Mask = NDArray[np.bool_]
 
 _K1, _B, _LEAST_IDF = 1.2, 0.75, 1e-6  # of FTS5
 _PART_WEIGHT = 0.5  # weight of a part of a name that some passage has as a whole
+_ASKED = 16  # queries whose words are kept
 _TIED = 200  # passages with the least score of the best, of which those with the first ids are chosen
 _MARGIN = 1 - 1e-9  # sums in another order differ by less
 _NOWHERE = Postings(*(np.empty(0, kind) for kind in (np.uint32, np.uint8, np.uint8, np.uint32)))
@@ -405,10 +406,10 @@ class _Word:
         scores: Values = self.idf * (often * (_K1 + 1.0) / (often + length))
         return scores
 
-    def most(self, part: int) -> float:
-        """Return its highest score in a segment."""
-        postings = self.lists[part]
-        return float(self.scores(postings.most, postings.fewest).max(initial=0.0))
+    @cached_property
+    def most(self) -> list[float]:
+        """Its highest score in each segment."""
+        return [float(self.scores(of.most, of.fewest).max(initial=0.0)) for of in self.lists]
 
 
 class Bm25:
@@ -426,6 +427,7 @@ class Bm25:
     def __init__(self, index: WordIndex) -> None:
         self._index = index
         self._masks: WeakKeyDictionary[Visible, WeakKeyDictionary[Segment, Rows]] = WeakKeyDictionary()
+        self._asked: WeakKeyDictionary[Words, dict[tuple[str, Visible | None], dict[str, _Word]]] = WeakKeyDictionary()
 
     def best(self, words: Mapping[str, Sequence[str]], k: int, visible: Visible | None = None) -> list[ScoredPassage]:
         """Return the k passages that share the rarest words, best first, of equal ones by id; safe in any thread.
@@ -470,16 +472,27 @@ class Bm25:
         for place, part in enumerate(index.parts):
             rows = part.segment.ids.find(ids)
             there = np.flatnonzero(rows >= 0)
+            most = np.maximum(most, [word.most[place] for word in weighed])
+            if not there.size:
+                continue
             for column, word in enumerate(weighed):
                 at, scores = _scores_in(part.segment, place, word, rows[there])
                 told[there[at], column] = scores
-                most[column] = max(most[column], word.most(place))
         shares = np.array([word.weight * word.idf for word in weighed])
         return told / np.where(most, most, 1.0), shares / max(shares.sum(), _LEAST_IDF)
 
     # --- words -------------------------------------------------------------------------------------------------------
     def _weighed(self, index: Words, words: Mapping[str, Sequence[str]], visible: Visible | None) -> dict[str, _Word]:
-        """Return the words, names and parts with their passages."""
+        """Return the words, names and parts with their passages; a search asks for those of one query several times."""
+        asked, query = self._asked.setdefault(index, {}), (str(words), visible)
+        if (known := asked.get(query)) is not None:
+            return known
+        if len(asked) >= _ASKED:
+            asked.clear()
+        asked[query] = weighed = self._of_words(index, words, visible)
+        return weighed
+
+    def _of_words(self, index: Words, words: Mapping[str, Sequence[str]], visible: Visible | None) -> dict[str, _Word]:
         shown = [self._shown(part, visible) for part in index.parts]
         if visible is None:
             count, tokens = index.count, index.tokens
@@ -603,7 +616,7 @@ def _all_scored(segment: Segment, part: int, words: Sequence[_Word]) -> tuple[Ro
 
 def _candidates(segment: Segment, part: int, words: Sequence[_Word], best: _Best) -> Rows:
     """Return the rows of a segment, in order, that can be among the best of all."""
-    lists = sorted(((word.weight * word.most(part), word) for word in words), key=lambda item: -item[0])
+    lists = sorted(((word.weight * word.most[part], word) for word in words), key=lambda item: -item[0])
     bounds = [bound for bound, _ in lists]
     left = [*accumulate(reversed(bounds), initial=0.0)][::-1]  # by which all words from one on can raise a score
     totals, rows = np.zeros(len(segment)), np.empty(0, np.int64)
@@ -614,7 +627,8 @@ def _candidates(segment: Segment, part: int, words: Sequence[_Word], best: _Best
         rows = np.concatenate([rows, postings.rows[totals[postings.rows] == 0]])
         totals[postings.rows] += word.weight * word.scores(postings.frequencies, segment.lengths[postings.rows])
         place += 1
-        least = best.least(totals[rows])
+        if left[place] < left[0] - left[place]:  # else others can still score as much as any of these
+            least = best.least(totals[rows])
     rows.sort()
     for (_, word), most_left in zip(lists[place:], left[place:-1], strict=True):
         rows = rows[totals[rows] + most_left >= least * _MARGIN]

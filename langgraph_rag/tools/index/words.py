@@ -13,10 +13,11 @@ import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain, compress, islice, pairwise
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,7 +32,8 @@ _LONGEST = 4  # words of a term on a line of its own: "-t timeout", "beginning-o
 _ENDS = (".", "!", "?", ":", ";")
 
 
-def terms_of(text: str) -> list[str]:
+@lru_cache(maxsize=2_048)  # the searches of one question find mostly the same passages
+def terms_of(text: str) -> tuple[str, ...]:
     """Return the terms that begin a paragraph or an item of a list and are explained there or in the next one.
 
     A term stands on a line of its own (`HISTFILE`), before a colon (`fields.E304: ...`), or before a sentence (`dotglob
@@ -41,13 +43,13 @@ def terms_of(text: str) -> list[str]:
     begins = [not before or _BULLET.match(line) is not None for before, line in pairwise(["", *lines])]
     stated = [(line, begin) for line, begin in zip(lines, begins, strict=True) if line]
     terms = (_term(line, following) for (line, begin), (following, _) in pairwise([*stated, ("", True)]) if begin)
-    return list(dict.fromkeys(filter(None, terms)))
+    return tuple(dict.fromkeys(filter(None, terms)))
 
 
 def _term(line: str, following: str) -> str:
     """Return the term that a line begins with, if any; `following` is the next line."""
     bullet = _BULLET.match(line)
-    words = line[bullet.end() if bullet else 0 :].split()
+    words = line[bullet.end() if bullet else 0 :].split(maxsplit=2)
     if _alone(line) and following and not bullet and not _alone(following):
         return line
     if len(words) < 2:
@@ -64,7 +66,10 @@ def _term(line: str, following: str) -> str:
 
 def _alone(line: str) -> bool:
     return (
-        any(map(str.isalpha, line)) and len(line.split()) <= _LONGEST and not line.endswith(_ENDS) and ": " not in line
+        len(line.split(maxsplit=_LONGEST)) <= _LONGEST
+        and not line.endswith(_ENDS)
+        and ": " not in line
+        and any(map(str.isalpha, line))
     )
 
 
@@ -99,7 +104,8 @@ def title_to_index(title: str, text: str) -> str | None:
     return words_to_index(titles) or (None if titles == title else titles)
 
 
-def words_to_search(query: str) -> dict[str, list[str]]:
+@lru_cache(maxsize=64)  # a search asks for those of one query several times
+def words_to_search(query: str) -> Mapping[str, Sequence[str]]:
     """Return the words of a query, each once, and its joined names as phrases, each with its parts.
 
     Stop words count only within a name, or if there are no others. Where there are no spaces between words, any two
@@ -117,7 +123,7 @@ def words_to_search(query: str) -> dict[str, list[str]]:
             words |= {phrase: bare.get(phrase, []) for phrase in single}
         else:
             words[" ".join(_apart(" ".join(parts)).split())] = [part for part in single if part not in stop_words()]
-    return dict(islice(words.items(), _MOST))
+    return MappingProxyType(dict(islice(words.items(), _MOST)))
 
 
 def parts_of(query: str) -> list[str]:

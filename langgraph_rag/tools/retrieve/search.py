@@ -414,8 +414,7 @@ def walk_from(
         found: the passages by meaning and words, best first, with scores of at most 1.
         k: the maximum number of passages.
     """
-    names = list(names)
-    near = graph.rank(_seeds(graph, names, _likest(graph, names, facts)), max(k, DEPTH)) if share > 0 else []
+    near = graph.rank(_seeds(graph, list(names), list(facts)), max(k, DEPTH)) if share > 0 else []
     if not near:
         return list(found[:k])
     scores = {passage["id"]: passage["score"] for passage in found}
@@ -429,34 +428,34 @@ def walk_from(
     return sorted(ranking, key=lambda passage: -passage["score"])[:k]  # alike: in the order found
 
 
-def _likest(
-    graph: EntityGraph, names: Iterable[str], facts: Iterable[tuple[Sequence[str], float]]
-) -> list[tuple[Sequence[str], float]]:
-    """Return the facts to walk from: of each entity in the query its likest ones, then the likest of all."""
-    likest = sorted(facts, key=lambda fact: -fact[1])
-    ends = [{graph.node(subject), graph.node(object_)} for (subject, _, object_), _ in likest]
-    own = [
-        place
-        for name in names
-        for place in islice((place for place, nodes in enumerate(ends) if graph.entities[name] in nodes), _OWN)
-    ]
-    places = dict.fromkeys([*own, *range(len(likest))])
-    return [likest[place] for place in islice(places, max(_FACTS, len(set(own))))]
-
-
 def _seeds(
-    graph: EntityGraph, names: Iterable[str], facts: Sequence[tuple[Sequence[str], float]]
+    graph: EntityGraph, names: Sequence[str], facts: Sequence[tuple[Sequence[str], float]]
 ) -> defaultdict[int, float]:
     """Return the weights of the entities to walk from; generic ones (`default value`) would lead anywhere."""
+    likest = sorted(facts, key=lambda fact: -fact[1])
+    ends = [name for (subject, _, object_), _ in likest for name in (subject, object_)]
+    nodes = graph.nodes([*ends, *names])
+    asked, of_facts = nodes[len(ends) :], list(zip(nodes[: len(ends) : 2], nodes[1 : len(ends) : 2], strict=True))
     likeness: defaultdict[int, list[float]] = defaultdict(list)
-    for (subject, _, object_), cosine in facts:
-        for name in (subject, object_):
-            if cosine > 0 and not is_generic(name) and (entity := graph.node(name)) is not None:
-                likeness[entity].append(cosine)
-    seeds = defaultdict(float, {entity: fmean(cosines) for entity, cosines in likeness.items()})
-    for name in names:
-        seeds[graph.entities[name]] += _NAMED
+    for place in _likest(of_facts, asked):
+        (subject, _, object_), cosine = likest[place]
+        for name, node in zip((subject, object_), of_facts[place], strict=True):
+            if cosine > 0 and node is not None and not is_generic(name):
+                likeness[node].append(cosine)
+    seeds = defaultdict(float, {node: fmean(cosines) for node, cosines in likeness.items()})
+    for node in (node for node in asked if node is not None):
+        seeds[node] += _NAMED
     return seeds
+
+
+def _likest(facts: Sequence[Sequence[int | None]], asked: Iterable[int | None]) -> list[int]:
+    """Return which facts to walk from: of each entity that is asked for its likest ones, then the likest of all.
+
+    The facts have the nodes of their two ends, the likest first.
+    """
+    own = [place for node in asked for place in islice((at for at, ends in enumerate(facts) if node in ends), _OWN)]
+    places = dict.fromkeys([*own, *range(len(facts))])
+    return list(islice(places, max(_FACTS, len(set(own)))))
 
 
 SEARCHES: tuple[Search, ...] = get_args(Search)
