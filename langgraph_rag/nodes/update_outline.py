@@ -87,9 +87,15 @@ def _merged(outline: list[OutlineEntry], fragments: list[Fragment]) -> tuple[lis
 
 
 def _vain(state: UpdateInput) -> list[str]:
-    """Return the queries whose passages were read without a finding."""
+    """Return the queries whose passages were read without a finding.
+
+    A finding may stand under a name that was found with it: then only the reader can tell what stayed open.
+    """
     told = {fragment["entity"] for fragment in state["fragments"]}
-    searched = {text: reading["entity"] in told for reading in state["readings"] for text in query_texts(reading)}
+    elsewhere = not told.issubset(reading["entity"] for reading in state["readings"])
+    searched = {
+        text: elsewhere or reading["entity"] in told for reading in state["readings"] for text in query_texts(reading)
+    }
     return [text for text in dict.fromkeys([*state["vain"], *searched]) if not searched.get(text)]
 
 

@@ -749,6 +749,14 @@ def test_what_stayed_open_is_shown_to_the_next_thought_alone(films: KnowledgeBas
     assert "who directed Love In Pawn" not in values(model, "reason_and_look_up")[2]["vain"]
 
 
+def test_a_finding_under_another_name_is_one_of_the_search(films: KnowledgeBase) -> None:
+    script = [FILMS_ASKED, notes(["its budget"], **{SAUNDERS: DIRECTORS[PAWN]}), end(LAST)]
+
+    _, _, model = short_visit(films, script)
+
+    assert values(model, "reason_and_look_up")[1]["vain"] == ["its budget"]
+
+
 def test_a_name_that_was_found_is_a_name(films: KnowledgeBase) -> None:
     script = [FILMS_ASKED, notes(**{**DIRECTORS, SAUNDERS: "Charles Saunders is a director."}), end(LAST)]
 
