@@ -149,7 +149,7 @@ class WordIndex:
         with self._lock:
             behind = self._changes.end - self._files_end
             if behind >= _SAVED and (self._thread is None or not self._thread.is_alive()):
-                self._thread = threading.Thread(target=self._save, name="word index", daemon=True)
+                self._thread = threading.Thread(target=self._save, args=(_SAVED,), name="word index", daemon=True)
                 self._thread.start()
             thread = self._thread
         if behind >= _WAITED_FOR and thread is not None and thread is not threading.current_thread():
@@ -266,8 +266,8 @@ class WordIndex:
         found = arrays.open_newest(self._folder, name, format_=_FORMAT)
         return Segment.of(found, name) if found else None
 
-    def _save(self, least: int = _SAVED) -> None:
-        """Write changes to files, and merge files where they are many."""
+    def _save(self, least: int) -> None:
+        """Write changes to files if there are as many, and merge files where they are many."""
         try:
             with _saving[self._folder]:
                 with self._lock:  # another opening in this process may have written them
