@@ -171,9 +171,9 @@ def _tenants(address: str, reads: int, count: int = 50) -> dict[str, int]:
     ids, foreign = [f"doc-{n}' OR 1=1 --" for n in range(20)], 0
     opened = [KnowledgeBase.open(f"{address}", HashEmbeddings(), name=name) for name in names]
     try:
-        for name, kb in zip(names, opened, strict=True):
+        for place, (name, kb) in enumerate(zip(names, opened, strict=True)):
             kb.add(
-                [{"id": id_, "title": name.strip() or "-", "text": f"Of {name!r} {id_}."} for id_ in ids],
+                [{"id": id_, "title": name.strip() or "-", "text": f"Of {place} {id_}."} for id_ in ids],
                 progress=False,
             )
         for _ in range(reads):
