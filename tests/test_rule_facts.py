@@ -270,7 +270,7 @@ def test_what_something_is_stands_whole(title: str, text: str, facts: list[str])
         (
             "Skell Light",
             "On 3 May 1907, the Skell Light was sold to Bo Ray.",
-            ["Skell Light | was sold to | Bo Ray", "Skell Light | was sold on | 3 May 1907"],
+            ["Skell Light | was sold to | Bo Ray", "Skell Light | was sold to Bo Ray on | 3 May 1907"],
         ),
         (
             "Skell Light",
@@ -397,7 +397,7 @@ def test_each_object_is_whole_and_has_its_own_preposition(title: str, text: str,
         ),
         ("Karl Senn", "He wrote a book about Ost, which was sold in Brenn.", []),
         ("Karl Senn", "He left the Ost Mill, which Ida Strand sold to Brenn.", ["Karl Senn | left | Ost Mill"]),
-        ("Karl Senn", "He knew a woman who was a painter.", []),
+        ("Karl Senn", "He knew a woman who was a painter.", ["Karl Senn | knew | woman who was a painter"]),
     ],
 )
 def test_a_relative_clause_is_about_the_name_before_it_or_about_nobody(title: str, text: str, facts: list[str]) -> None:
@@ -631,7 +631,7 @@ def test_lives_and_other_names_and_relatives_are_read_where_they_are_told(
         (
             "Kell",
             "Kell supports optional case-insensitive matching for names.",
-            ["Kell | supports | optional case-insensitive matching"],
+            ["Kell | supports | optional case-insensitive matching for names"],
         ),
         ("Kell", "Kell lies between Ost and Brenn.", ["Kell | lies between | Ost and Brenn"]),
         ("Kell", "Kell provides a number of array variables.", ["Kell | provides | array variables"]),
@@ -647,7 +647,7 @@ def test_lives_and_other_names_and_relatives_are_read_where_they_are_told(
         (
             "Kell",
             "Kell is a tool that saves files. MO files are often named domain.mo.",
-            ["MO files | are often named | domain.mo"],
+            ["Kell | is | tool that saves files", "MO files | are often named | domain.mo"],
         ),
     ],
 )
@@ -707,4 +707,80 @@ def test_identifiers_and_names_without_capitals_have_facts(title: str, text: str
     ],
 )
 def test_parts_that_belong_together_stay_together(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        ("Kell", "Kell requires ostdb 1.4.3 or later.", ["Kell | requires | ostdb 1.4.3 or later"]),
+        (
+            "Kell",
+            "Kell supports lamps since ost version 0.99.beta17.",
+            ["Kell | supports lamps since | ost version 0.99.beta17"],
+        ),
+        ("Ost Rovers", "The Ost Rovers compiled an 11–1 record.", ["Ost Rovers | compiled | 11–1 record"]),
+        (
+            "Kell",
+            "Kell provides several functions that work on strings.",
+            ["Kell | provides | functions that work on strings"],
+        ),
+        ("Kell", "Kell supports many different lamps. Kell has several modes. Slow is the default.", []),
+        ("Kell", "Kell includes a builtin for this purpose. Kell has two modes which you can choose.", []),
+        (
+            "Kell",
+            "Kell uses the lamp table as the basis for lamp control.",
+            [
+                "Kell | uses | lamp table as the basis for lamp control",
+                "Kell | uses the lamp table as | basis for lamp control",
+            ],
+        ),
+        (
+            "Kell",
+            "Kell accepts positive numbers for the start argument and negative numbers for the end argument.",
+            [
+                "Kell | accepts | positive numbers for the start argument and negative numbers for the end argument",
+                "Kell | accepts positive numbers for | start argument",
+            ],
+        ),
+        ("FontSize", "FontSize is the font size, in points. Ost 5 is the final version for which this holds.", []),
+        (
+            "Orlo Senn",
+            "Orlo Senn became the first Norlander to fly over the Ost Range.",
+            ["Orlo Senn | became | first Norlander to fly over the Ost Range"],
+        ),
+        (
+            "Orlo Senn",
+            "Orlo Senn became lead singer of the rock band Kell in 2009. In 2014, he appeared in the series "
+            '"Nine Tides". He made his twelfth Ost Fair. He made it into a film.',
+            [
+                "Orlo Senn | became lead singer of rock band | Kell",
+                "Orlo Senn | became lead singer of Kell in | 2009",
+                "Orlo Senn | appeared in series | Nine Tides",
+                "Orlo Senn | appeared in the series Nine Tides in | 2014",
+            ],
+        ),
+        (
+            "Ost College",
+            "Ost College is run by the Ost Council for Technical Training. It is a 2000 acre campus.",
+            ["Ost College | is run by | Ost Council for Technical Training", "Ost College | is | 2000 acre campus"],
+        ),
+        (
+            "Nine Tides",
+            "Nine Tides features the voices of Bo Ray, Ida Strand and Karl Senn.",
+            [f"Nine Tides | features voices of | {name}" for name in ("Bo Ray", "Ida Strand", "Karl Senn")],
+        ),
+        (
+            "Ida Ray",
+            "Ida Ray was a daughter of Orlo Ray and his wife Ada.",
+            ["Ida Ray | was daughter of | Orlo Ray", "Ida Ray | was daughter of | Ada"],
+        ),
+        (
+            "lamp_filter()",
+            "lamp_filter(colour=0):\n\n  colour:\n\n    Of the lamp. Defaults to 0.\n\n    Later version: alamp()",
+            ["lamp_filter() | colour defaults to | 0"],
+        ),
+    ],
+)
+def test_an_end_has_what_belongs_to_it_or_is_none(title: str, text: str, facts: list[str]) -> None:
     assert stated(title, text) == facts

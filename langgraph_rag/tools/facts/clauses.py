@@ -6,10 +6,12 @@ What does not have one of a few clear shapes states no facts; nor does what is n
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from langgraph_rag.tools.facts.names import life_dates
+from langgraph_rag.tools.facts.completion import ORDINAL
+from langgraph_rag.tools.facts.names import life_dates, topic_of
 from langgraph_rag.tools.facts.phrases import (
     ADJECTIVE,
     ALIKE,
+    COMPOUND,
     REPORTS,
     TWO_OBJECTS,
     Aside,
@@ -23,14 +25,15 @@ from langgraph_rag.tools.facts.phrases import (
     prepositional,
     verb_at,
 )
-from langgraph_rag.tools.facts.statements import Fact, Statements, Subject, Subjects, Topic
+from langgraph_rag.tools.facts.statements import LONGEST_RELATION, Fact, Statements, Subject, Subjects, Topic
 from langgraph_rag.tools.facts.words import ARTICLES, PARTICLES, Tokens, tag_of
 
 _OPENS = frozenset("born raised educated founded established built located situated based formed".split())
 _MOVES = frozenset(  # verbs whose object does something else
     "proposed allowed allows allow asked forced forces wanted enabled enables caused causes requires required "
     "encouraged encourages told ordered invited persuaded convinced helps helped permits expected expects led "
-    "leads urged causes had has made makes let lets saw sees kept keeps left".split()
+    "leads urged causes had has made makes let lets saw sees kept keeps left tells asks forces "
+    "orders invites turned turns".split()
 )
 _TELLS = REPORTS | frozenset(
     "confirmed announced stated states revealed explained found discovered noted wrote told showed shows means "
@@ -42,7 +45,7 @@ _KIN = frozenset(
     "son daughter grandson granddaughter brother sister nephew niece cousin wife husband widow child descendant "
     "pupil".split()
 )
-_ESSENTIAL = frozenset("to from into with as under against onto".split())
+_ESSENTIAL = frozenset("to from into with as under against onto via for".split())
 _WHERE = frozenset("at in on near inside within during".split())
 _ENTWINES = frozenset("for about as with of than between among over".split())
 _CONDITIONS = frozenset("if unless when whenever where once whether suppose assuming provided".split())
@@ -50,11 +53,7 @@ _SPEAKS = frozenset("you your we our us i my me let's let you're you'll i'm we'r
 _OF_NOUNS = frozenset(  # verbs that only describe a noun: "the class assigned to it"
     "assigned used given passed provided required needed added associated related specified defined".split()
 )
-_GENERAL = frozenset(
-    "tool mechanism string function method exception command option value list object collection version program file "
-    "feature system class structure concept technique device service software company organization".split()
-)
-_STATES = frozenset("case cases mode modes example examples plots context".split())
+_STATES = frozenset("case cases mode modes example examples plots context absence presence event".split())
 _MOST_CLAUSES = 12
 
 
@@ -99,6 +98,10 @@ class Clauses:
             phrase = noun_phrase(tokens, at) if owner else None
             if not phrase or phrase.cut or len(phrase.before.split()) > 2 or phrase.of:
                 continue
+            if tokens.is_(at - 1, "and") and tokens.is_(at - 2, "name"):
+                continue  # "a son of Karl Senn and his wife Ida"
+            if phrase.kind == "name" and ((at == 1 and tokens.is_(0, "prep")) or ORDINAL.fullmatch(phrase.before)):
+                continue  # "During its existence Kell", "his twelfth Kell Fair"
             if phrase.kind == "name" and phrase.before.islower():
                 self.facts.append((owner, phrase.before, phrase.text))
                 continue
@@ -181,6 +184,8 @@ class Clauses:
             return place + 1
         subject, place = found
         self.subject = self.subject or subject
+        if tokens.is_(place, "open") and tokens.is_(place + 2, "close") and len(tokens[place + 1].text) == 1:
+            return self._boundary(place)  # "Plot (a)"
         if participle is not None:
             self._complement(subject, tokens[participle].text.lower(), participle + 1, passive=True)
         if apposed is not None:
@@ -316,7 +321,8 @@ class Clauses:
                 return self._boundary(verb.end)
             if self._is_conditional(verb) or tokens[verb.end].text == "that":
                 return self._boundary(verb.end)
-            if subject.noun and verb.text == verb.word and verb.word in _OF_NOUNS and tokens.is_(verb.end, "prep"):
+            many = subject.noun or any(topic_of(head).endswith("s") for head in subject.heads)
+            if many and verb.text == verb.word and verb.word in _OF_NOUNS and tokens.is_(verb.end, "prep"):
                 return self._boundary(verb.end)
             known = len(self.facts)
             if verb.kind == "is":
@@ -419,10 +425,8 @@ class Clauses:
             ]
         about_topic = self.topic.title in subject.heads and not subject.noun
         noun = phrases[0].before or phrases[0].text
-        limited = self._is_limited(phrases, end)
         for one in phrases:
-            if not limited:
-                self.said.is_a(subject, text, one)
+            self.said.is_a(subject, text, one)
             if about_topic and self.first:
                 self.topic.defined(one.text)
         if phrases[-1].kind == "name" and not subject.noun and not phrases[-1].before:
@@ -434,14 +438,10 @@ class Clauses:
         if phrases[0].kind == "name":
             noun = phrases[0].text
         of = phrases[0].of
+        if of and of.kind == "name" and len(phrases) == 1:
+            noun = f"{noun} of {of.text}"  # "became a singer of Kell in 2009"
         split = of is not None and of.kind == "noun" and of.determiner in {"a", "an"}  # "name of a key in English"
         return self._more(subject, f"{text} {noun}".strip(), end, asides, until, split=split)
-
-    def _is_limited(self, phrases: Sequence[Phrase], end: int) -> bool:
-        """Return whether a noun says too little without the clause after it: "a tool that saves files"."""
-        only = phrases[0]
-        goes_on = self.tokens[end].text in {"that", "which", "where", "whose", "to"} or self.tokens.is_(end + 1, "rel")
-        return len(phrases) == 1 and only.text in _GENERAL and goes_on
 
     def _measures(self, subject: Subject, text: str, phrase: Phrase | None) -> int:
         """Read "312 metres (1,024 ft) long and 20 m wide"; return where it ends, or 0."""
@@ -504,6 +504,7 @@ class Clauses:
             elif (
                 direct
                 and tokens.is_(at, "ing")
+                and tokens[at].text != "including"
                 and (
                     tokens[at + 1].text == "of"
                     or ((phrase := noun_phrase(tokens, at + 1)) and phrase.kind != "pronoun")
@@ -516,7 +517,7 @@ class Clauses:
             elif tokens.is_(at, "rel") and tokens[at].text in {"who", "which"} or tokens[at].text == "that":
                 if tokens.is_(place, "comma") and tokens.is_(place - 1, "name"):
                     return self._relative(place)
-                if not verb_at(tokens, at + 1):
+                if not verb_at(tokens, at + 1) or (tokens.is_(place, "comma") and number):
                     return place
                 end = self._predicates(subject, at + 1, [], inside=True) or place
             else:
@@ -554,7 +555,7 @@ class Clauses:
         single: bool = False,
     ) -> int:
         """Read the objects of a verb, each whole and with its own preposition."""
-        tokens, carried, base, objects, steps = self.tokens, "", "", 0, 0
+        tokens, carried, base, objects, steps, first = self.tokens, "", "", 0, 0, ""
         end_of_all = len(tokens) if until is None else until
         while place < end_of_all and steps < 8:
             steps += 1
@@ -600,7 +601,10 @@ class Clauses:
                 if passive and preposition == "by" and not objects and carried.partition(" ")[0] in _WHERE:
                     carried = ""  # "was found at a depth of 62 metres by Bo Ray": who did it does not depend on where
                 self.said.say_at(subject, relation, carried, preposition, phrases, base)
+                if tokens.is_(at + 1, "ing"):
+                    return end  # "for adding them to Kell": what follows belongs to that
                 last = phrases[-1]
+                first = first or (preposition if last.kind != "date" and phrases[0].before not in COMPOUND else "")
                 if (
                     last.owned
                     or last.kind == "pronoun"
@@ -653,7 +657,7 @@ class Clauses:
             phrases, end = joined(tokens, phrase)
             if verb_at(tokens, end) and (not tokens.is_(end, "past") or verb in _MOVES):
                 return self._boundary(place)
-            if (tokens[end].text == "to" or tokens.is_(end, "ing")) and verb in _MOVES:
+            if (tokens[end].text in {"to", "into"} or tokens.is_(end, "ing")) and verb in _MOVES:
                 return self._boundary(place)
             if tokens.is_(place, "ing"):
                 return place
@@ -672,7 +676,10 @@ class Clauses:
                 return relative
         unread = not (passive or objects or carried) and not tokens.is_(place, "stop", "comma", "and")
         for preposition, phrase in () if unread else asides:
-            self.said.say_at(subject, relation, carried if objects else "", preposition, [phrase], base)
+            whole = objects or preposition == first or (first in _ESSENTIAL and phrase.kind not in {"date", "number"})
+            short = "?" not in carried and len(f"{relation} {carried}".split()) < LONGEST_RELATION
+            whole = whole or (first in _ESSENTIAL and short)
+            self.said.say_at(subject, relation, carried if whole else "", preposition, [phrase], base)
         return place
 
 

@@ -53,6 +53,8 @@ def fields_of(line: str) -> list[tuple[str, str]]:
         return [("", labelled[1]), (labelled[2], labelled[3])]
     parts = [(_FIELD if row == line else _IN_ROW).fullmatch(part) for part in row.split("; ")]
     fields = [(part["name"], part["value"]) for part in parts if part]
+    if len(fields) == 1 < len(parts):
+        return []  # of a row whose other cells are none
     whole = len(fields) == len(parts) or (row != line and len(parts) > 1 and parts[0])
     return fields if whole else []
 
@@ -66,7 +68,7 @@ def field_facts(topic: str, fields: list[tuple[str, str]]) -> Iterator[tuple[str
         plain = len(fields) > 1 or (
             len(name.split()) <= 3 and not set("(){}\\$") & set(name) and not _NAMED.search(name[1:])
         )
-        if plain and name.lower().split(" ")[0] not in _NO_FIELDS:
+        if plain and name.lower().split(" ")[0] not in _NO_FIELDS and not value.startswith(("see ", "See ")):
             yield subject, name.lower(), value
 
 
@@ -87,6 +89,7 @@ _NOT_STATED = re.compile(
 )
 _ITEM = re.compile(r"(?:[-*+•>|]|\d{1,3}[.)])\s+")
 _TERM = re.compile(r"[-*•] (?P<term>`{0,2}[\w.-]+`{0,2}): (?P<article>An? )?(?P<told>\w[^:;`]{4,160}[^\s:;`.])\.$")
+_TERM_LINE = re.compile(r"`{0,2}(?P<term>[\w.-]+)(?:\([^()]*\))?`{0,2}:(?:$| (?=\w[^:]*\.$))")
 _FRAGMENT = re.compile(r"(?:the|an?|your?|if|when|that|which|to)\b")
 _SPEAKER = re.compile(r"[^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,4}: (?=\S)")
 
@@ -121,8 +124,11 @@ def _stated(topic: Topic, sentence: str, *, first: bool) -> Iterator[_Triple]:
         if is_identifier(name := term["term"].strip("`")):
             yield name, "is" if term["article"] else "means", term["told"]
         return
+    if line := _TERM_LINE.match(sentence):
+        topic.term = "" if topic.is_named(line["term"]) else line["term"]
     if fields := fields_of(sentence):
-        yield from field_facts(topic.title, fields)
+        if len(fields) > 1 or not topic.term:
+            yield from field_facts(topic.title, fields)
         return
     item = _ITEM.match(sentence)
     sentence = sentence[item.end() :] if item else sentence
@@ -239,7 +245,7 @@ class RuleExtractor:
     """The default extractor: sentence patterns without a model."""
 
     NAME = RULES
-    version = f"{NAME}-23"
+    version = f"{NAME}-24"
 
     async def extract(self, passages: Sequence[Record]) -> AsyncIterator[list[Reading]]:
         """Yield all readings at once."""

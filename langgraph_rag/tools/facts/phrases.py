@@ -142,7 +142,9 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
             or (tag == "gen" and place > begin and tokens.is_(place - 1, "name", "word", "pres"))
             or (
                 tag == "past"
-                and (noun_next or following in {"name", "past"})
+                and (
+                    noun_next or following in {"name", "past"} or (following == "ing" and tokens.is_(place + 2, "word"))
+                )
                 and (noun_next or (inside and (determined or not tokens.is_(place - 1, "name"))))
                 and not acts
             )
@@ -242,7 +244,8 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
             break
         if preposition and comma and conjunction and not anded and len(found) == 1:
             break  # "for A, and the B" is more of what stands before "for"
-        if found[-1].kind == "noun" and following.kind == "name" and not conjunction:
+        each = first.of is not None and first.of.kind == "name" and first.head.endswith("s")  # "voices of Bo, Ida and"
+        if found[-1].kind == "noun" and following.kind == "name" and not (conjunction or (each and len(found) == 1)):
             break  # "a brother, Dave"
         if _share_name(found[-1], following):
             before = f"{found[-1].text} and {following.before}"
@@ -260,7 +263,7 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
     if not anded and len(found) > 1:
         if {one.kind for one in found} != {"name"} or any(one.determiner for one in found[1:]):
             return [first], first.end
-        named = found[:3] if preposition in {"in", "at", "near", "from", "of", "to", "outside", "on"} else found
+        named = found[:4] if preposition in {"in", "at", "near", "from", "of", "to", "outside", "on"} else found
         return [replace(first, text=", ".join(one.text for one in named), end=place)], place
     return _merged(tokens, found), place
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from langgraph_rag.normal_forms import normalise
+from langgraph_rag.tools.facts.completion import completed
 from langgraph_rag.tools.facts.names import life_dates, loosely, topic_of
 from langgraph_rag.tools.facts.parsing import is_identifier
 from langgraph_rag.tools.facts.phrases import (
@@ -45,6 +46,7 @@ _EVENT = re.compile(
 _IS_A = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;()]+)")
 _NOUN_END = re.compile(r",|\s(?:and|of|in|from|for|at|by|on|who|which|that|with|to|known|born|based|best|active)\b")
 _WORD = re.compile(r"\w+")
+_JOINS = re.compile(r" (?:of|from|to|for|in|with|between|by) ", re.IGNORECASE)
 _MOST = 0.6  # share of the words of a name, of what is no person, that a short form of it has
 _SURELY = 2  # times as often as the other, before a pronoun is taken for that of the topic
 _GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
@@ -87,6 +89,7 @@ class Topic:
             self.nouns -= self.named
             self.named = set()
         a_name = len(words) > 1 and all(word[0].isupper() for word in words if word[0].isalpha())
+        self.term = ""  # of the topic, such as an argument, that the lines are about
         self.focused, self.owned, self.meant, self.lost = False, False, False, not a_name
         self.names = {
             name.text for sentence in sentences for name in spot(sentence) if name.start and name.kind == "name"
@@ -119,7 +122,10 @@ class Topic:
             return bool(self.short)
         if not self.is_name or not same_name(self.short, name):
             return False  # "Kennedy" is not the "Timeline of the presidency of Kennedy"
-        return self.is_person or _MOST * len(content_words(self.short)) <= len(content_words(name))
+        words, named = content_words(self.short), content_words(name)
+        if self.is_person or not _JOINS.search(self.short) or words[0] in named:
+            return self.is_person or _MOST * len(words) <= len(named)
+        return False  # "the Ost Shell" is not the "Differences from the Ost Shell"
 
     def begins(self, sentence: str, start: int = 0) -> int:
         """Return where the topic's name ends in a sentence, if it begins there; 0 if it does not."""
@@ -256,6 +262,11 @@ _MAKES = frozenset(
 _REFERENCE = re.compile(r"(?:Section|Chapter|Appendix|Figure|Table|Page) [\dA-Z][\d.]*\b")
 _SOME = frozenset("number variety range couple lot series".split())
 _NATION = re.compile(r"[^\W\d_a-z]\w+(?:[ai]n|ish|ese|[a-z]ch|i|ek|ic|sh|ss|[a-z]lander)")
+_UNIT = re.compile(
+    r"(?:acre|hectare|met(?:re|er)|mile|foot|feet|seat|ton|litre|gallon|watt|page|room|bed|yard|volt|pound)"
+)
+_DESCRIBES = re.compile(r"[a-z](?:ent|iple|ed|ing)$")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th) ")
 HOLLOW = frozenset(  # nouns that say nothing of themselves
     "one way part time number variety place role fact case example kind type sort form member set series thing "
     "lot range group result use name value reason purpose amount end start day year years point matter issue "
@@ -263,8 +274,9 @@ HOLLOW = frozenset(  # nouns that say nothing of themselves
     "last second third former latter process while things people need".split()
 )
 _TAKES_ONE = frozenset("is was are were as of by in on at from to with for into became means".split())
-_LONGEST_RELATION = 9  # words
+LONGEST_RELATION = 9  # words
 _LONGEST_END = 14  # words
+_LONGEST_WHOLE = 18  # with what belongs to an end
 _PRONOUNS_INSIDE = frozenset("his her its their him them he she it they this these himself herself itself".split())
 
 Fact = tuple[str, str, str]
@@ -291,17 +303,22 @@ class Statements:
         """State a fact if its end has content of its own."""
         if phrase.of and phrase.kind == "noun" and phrase.before in _SOME and phrase.of.kind == "noun":
             phrase = phrase.of  # "a number of variables"
-        words = phrase.text.split()
-        if not words or len(words) > _LONGEST_END or phrase.kind == "pronoun" or phrase.cut:
+        if phrase.kind == "pronoun" or phrase.cut or len(phrase.text.split()) > _LONGEST_END:
             return
+        short, full = phrase.text, completed(self.tokens, phrase, relation)
+        if full is None or not 0 < len(full.text.split()) <= _LONGEST_WHOLE:
+            return
+        phrase, words = full, full.text.split()
         if phrase.of and phrase.of.text.lower() in HOLLOW:
             return
         if _REFERENCE.match(phrase.text):
             return
         if phrase.determiner in {"each", "every", "any", "no", "such", "either"}:
             return
+        if phrase.kind == "noun" and phrase.determiner in {"this", "that", "these", "those"}:
+            return
         if (
-            phrase.determiner in {"the", "this", "that", "these", "those"}
+            phrase.determiner == "the"
             and phrase.kind == "noun"
             and len(words) == 1
             and words[0].islower()
@@ -331,6 +348,7 @@ class Statements:
             phrase.kind == "noun"
             and phrase.head.removesuffix("s") in HOLLOW
             and not phrase.of
+            and phrase.text == short
             and not any(c.isdigit() for c in phrase.text)
         ):
             return
@@ -345,11 +363,12 @@ class Statements:
         whole = " ".join(f"{self.mode} {subject.noun} {relation}".split())
         told = f"{whole} {phrase.before}"
         described = phrase.kind == "name" and phrase.before and not phrase.genitive
-        if described and not phrase.owned and len(told.split()) <= _LONGEST_RELATION and phrase.before.islower():
+        if described and not phrase.owned and len(told.split()) <= LONGEST_RELATION and phrase.before.islower():
             whole = told  # "was built by engineer"
-        if len(whole.split()) > _LONGEST_RELATION or _PRONOUNS_INSIDE & set(whole.lower().split()):
+        if len(whole.split()) > LONGEST_RELATION or _PRONOUNS_INSIDE & set(whole.lower().split()):
             return
-        self.facts.extend((head, whole, phrase.text) for head in subject.heads)
+        said = normalise(phrase.text).replace(" ", "")  # "FontSize is the font size"
+        self.facts.extend((head, whole, phrase.text) for head in subject.heads if normalise(head) != said)
 
     def say_at(
         self, subject: Subject, relation: str, carried: str, preposition: str, phrases: Sequence[Phrase], base: str = ""
@@ -437,7 +456,7 @@ class Statements:
         if phrase.kind != "noun" or " " not in phrase.before:
             return phrase
         of_person = topic.is_person and topic.title in subject.heads and not subject.noun
-        if word.tag == "date":  # "is a 1931 film"
+        if word.tag == "date" and not _UNIT.match(tokens[begin + 1].text):  # "is a 1931 film"
             self.say(subject, f"{text} {phrase.head} of", plain(tokens, begin))
         elif of_person and word.tag == "name" and tokens.is_(begin + 1, "word") and _NATION.fullmatch(word.text):
             self.say(subject, text, plain(tokens, begin))  # "was an Italian painter"
@@ -476,8 +495,10 @@ class Subjects:
             self.facts.append((topic.title, "known as", found[0].strip('"“” ')))
             return Subject((topic.title,)), tokens.place_of(found[1])
         if place == 0 and topic.is_identifier and tokens.is_(0, "pres") and tokens[1].text != "of":
+            if topic.term and tokens[0].text != "defaults":
+                return None
             topic.meant = True
-            return Subject((topic.title,)), 0  # "returns the number of rows" about `count()`
+            return Subject((topic.title,), topic.term), 0  # "returns the number of rows" about `count()`
         word = tokens[place].text.lower()
         if tokens.is_(place, "pron"):
             name = topic.of_pronoun(word)
@@ -514,6 +535,8 @@ class Subjects:
             phrases, end = joined(tokens, phrase)
             if end != phrase.end and not verb_at(tokens, tokens.after_brackets(end)):
                 phrases, end = [phrase], phrase.end
+            if _ORDINAL.match(phrase.text) and tokens.is_(end, "past"):
+                return None  # "24th Kell animated film"
             if any(
                 one.kind != "name" or one.cut or one.text.endswith(" If") for one in phrases
             ) or phrase.determiner in {
@@ -541,7 +564,7 @@ class Subjects:
         if not any(letter.islower() or letter.isupper() for letter in word):
             return True
         begins = self.tokens[phrase.start - 1].text == "." or (phrase.start == 0 and not self.item)
-        common = tag_of(word) != "word" or word in NOUNS | HOLLOW or is_base(word) or _COMMON.fullmatch(word)
+        common = tag_of(word) != "word" or word in NOUNS | HOLLOW | KINDS or is_base(word) or _COMMON.fullmatch(word)
         singular = verb.text.split(" ", 1)[0] not in {"are", "were", "have"}
         return begins and phrase.end == phrase.start + 1 and word.islower() and not common and singular
 
@@ -660,9 +683,12 @@ class Subjects:
         """Read a noun phrase that begins with a name: "The Kell mill", but not "Positional parameters"."""
         tokens, topic = self.tokens, self.topic
         whole = phrase.text
-        common = self._is_common(tokens[0].text) or ADJECTIVE.search(tokens[0].text.lower())
+        word = tokens[0].text
+        common = self._is_common(word) or ADJECTIVE.search(word.lower()) or _DESCRIBES.search(word)
         if first == 0 and common and not topic.is_named(whole) and tokens[0].text not in topic.names:
             return None
+        if phrase.head == "first" and phrase.end - first == 2:
+            return Subject((self._named(plain(tokens, first), later=False),)), phrase.end  # "Bo Ray first met"
         if {"The", "A", "An", "If", "This"} & set(whole.split()):
             return None
         if topic.is_named(whole):

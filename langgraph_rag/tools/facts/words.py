@@ -156,7 +156,7 @@ NOUNS = frozenset(  # that sentences often begin with, without an article
     "work music water children women men people support access police research development data text code input "
     "output food light power energy money land traffic trade labor labour film love war peace fire snow rain "
     "ice oil gold iron software hardware memory time space history art law life death health school part half "
-    "default".split()
+    "default choice change changes control usage focus emphasis interest credit progress demand potential".split()
 )
 
 
@@ -183,6 +183,11 @@ _OF_RANK = re.compile(
 _OF_BODIES = re.compile(
     r"(?:.* )?(?:Academy|Ministry|Minister|Department|Secretary|Institute|School|College|University|Museum|Society"
     r"|Board|Bureau|Council|Cent(?:er|re)|Journal|Committee|Office) (?:of|for) "
+)
+_GLUED = re.compile(r"(?:(?:[,/–-]|\.(?=[a-z\d]))\w+)+")  # "0.99.beta17", "5in,3in", "11–1"
+_HEADS_BODY = re.compile(
+    r"(?:.* )?(?:Academy|Association|Board|Bureau|Cent(?:er|re)|College|Commission|Committee|Council|Department"
+    r"|Foundation|Fund|Institute|Ministry|Museum|Office|School|Society|Trust|Union)"
 )
 _BODY = re.compile(r"\b(?:Institute|University|College|Museum|Society|Association|Council|Commission|Committee)$")
 _AWARD = re.compile(r"(?:Award|Prize|Medal|Oscar|Emmy|Grammy|Globe)s?$")
@@ -290,6 +295,10 @@ def _with_titles(sentence: str, tokens: list[Token]) -> Iterator[Token]:
         joined = hyphen.text == "-" and hyphen.start == token.end and word.start == hyphen.end
         if token.tag == "name" and hyphen.text == "-" and hyphen.start == token.end and word.text:
             token, end = Token(token.start, word.end, sentence[token.start : word.end], word.tag), end + 2
+        elif token.text[0].isdigit() and token.tag != "date" and (glued := _GLUED.match(sentence, token.end)):
+            token = Token(token.start, glued.end(), sentence[token.start : glued.end()], token.tag)
+            while end < len(tokens) and tokens[end].start < token.end:
+                end += 1
         elif joined and token.tag in {"num", "date"} and word.tag == "word":  # "44-gun"
             token, end = Token(token.start, word.end, sentence[token.start : word.end], "word"), end + 2
         yield token
@@ -307,6 +316,12 @@ def _rank_end(tokens: list[Token], place: int, name: Token) -> int:
     other = tokens[place + 1]
     if tokens[place].text == "for" and _AWARD.search(name.text) and other.tag == "name":
         return place + 1 if _FOR_WHAT.match(other.text) else 0
+    if tokens[place].text in {"for", "on"} and other.tag == "name" and _HEADS_BODY.fullmatch(name.text):
+        return place + 1  # "Council for Ost Education"
+    if tokens[place].text == "to" and other.text[0].isupper() and (other.tag == "be" or is_base(other.text.lower())):
+        at = place + 2  # "Who Wants to Be a Star"
+        at += at < len(tokens) and tokens[at].tag == "det"
+        return at if at < len(tokens) and tokens[at].tag == "name" else place + 1
     joins = tokens[place].text in {"and", "&"} and other.tag == "name"
     the = place > 1 and tokens[place - 2].text.lower() == "the"
     parts = _OF_BODIES.match(name.text) and " " not in other.text
