@@ -235,6 +235,7 @@ class Indexer:
         self._check_not_closing = check_not_closing
         self._unused = list[str]()  # triple vectors; not returned, as an interrupted caller would lose them
         self._dropped = 0
+        self._begun = self._whole = (-1, -1)  # where the logs ended before a change, and after one that went through
 
     def compare(self, passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
         """Return the passages whose ids are not stored yet, and those whose ids are stored with another text."""
@@ -259,6 +260,7 @@ class Indexer:
 
         with tqdm(total=len(passages), desc="indexing", unit="passage", disable=hidden(progress)) as bar:
             self._embed_all(analysed, len(passages), load, bar)
+        self._went_through()
 
     def load(self, rows: Sequence[Row]) -> Loaded:
         """Store rows in one transaction: passages that are new or changed with their vectors, facts, and places.
@@ -327,6 +329,7 @@ class Indexer:
             unused = self._records.delete(ids)
             self.forget_triples(unused)
             self._vectors.delete(ids, [])  # last: while they are there, a kill can be noticed
+            self._went_through()
 
     def in_step(self) -> bool:
         """Return whether every record has its vector in the index."""
@@ -337,9 +340,11 @@ class Indexer:
     def repair(self) -> None:
         """Make the vectors consistent with the records after a kill, or after the vectors were lost.
 
-        It runs before each change: two interrupted changes in a row could leave equal numbers of both.
+        It runs before each change: two interrupted changes in a row could leave equal numbers of both. Nothing is
+        counted if the last change was one of this object and went through.
         """
-        if self.in_step():
+        self._begun = self._ends()
+        if self._begun == self._whole or self.in_step():
             return
         recorded = self._records.ids()
         unused = set(self._vectors.triple_ids()).difference(self._records.triples.vector_ids())
@@ -349,6 +354,14 @@ class Indexer:
         lost = [id_ for id_ in recorded if id_ not in indexed]
         records = chain.from_iterable(map(self._records.passages, _parts(lost)))
         self._embed_all(cast(Iterator[Row], records), len(lost), self._put_vectors, tqdm(disable=True))
+
+    def _ends(self) -> tuple[int, int]:
+        return self._records.changes.end, self._records.vector_changes.end
+
+    def _went_through(self) -> None:
+        """Remember a change with its vectors, if these have a log: those on a server may get lost without a trace."""
+        ends = self._ends()
+        self._whole = ends if ends[1] > self._begun[1] else (-1, -1)
 
     def index(self) -> None:
         """Index the waiting vectors after unused triple vectors were removed; waiting vectors reveal a kill."""
@@ -453,6 +466,7 @@ class Editor:
 
     def __init__(self, records: Records, indexer: Indexer, reader: TripleReader, embedder: Embedder) -> None:
         self._records, self._indexer, self._reader, self._embedder = records, indexer, reader, embedder
+        self._unread: dict[str, tuple[int, list[str]]] = {}  # where the log ended, and what an extractor had not read
 
     def add(self, given: Sequence[Passage], extractor: TripleExtractor, *, progress: bool) -> Added:
         """Add new passages.
@@ -513,7 +527,16 @@ class Editor:
     def note_unread(self, extractor: str) -> None:
         """Store that this extractor is the last one, and which passages it has not read."""
         self._records.set_meta(LAST_EXTRACTOR, extractor)
-        self._records.set_meta(UNREAD + extractor, json.dumps(self._records.triples.unextracted(extractor)))
+        self._records.set_meta(UNREAD + extractor, json.dumps(self._unread_by(extractor)))
+
+    def _unread_by(self, extractor: str) -> list[str]:
+        """Return the passages that an extractor has not read yet, looking only at those that may have changed."""
+        end, (begin, unread) = self._records.changes.end, self._unread.get(extractor, (-1, []))
+        changed = None if begin < 0 else self._records.changes.since(begin)
+        some = None if changed is None else [*unread, *changed]
+        unread = self._records.triples.unextracted(extractor, some)
+        self._unread[extractor] = end, unread
+        return unread
 
     def withdraw(self, ids: Sequence[str], source: str) -> int:
         """Remove passages from a source, and those that come from no other; return the number of the latter."""
@@ -573,7 +596,7 @@ class Editor:
     ) -> Added:
         """Extract triples from all unread passages."""
         triples, version = self._records.triples, extractor.version
-        failed = run_in_background(self._reader.read(triples.unextracted(version), extractor, progress=progress))
+        failed = run_in_background(self._reader.read(self._unread_by(version), extractor, progress=progress))
         self.note_unread(version)
         ids = [passage["id"] for passage in passages]
         barren = triples.none_found_in(ids, version)
