@@ -743,6 +743,17 @@ def test_parts_that_belong_together_stay_together(title: str, text: str, facts: 
                 "Kell | accepts positive numbers for | start argument",
             ],
         ),
+        (
+            "Kell",
+            "Kell returns True or False. Kell is limited to the lamps available on the market.",
+            ["Kell | is limited to | lamps available on the market"],
+        ),
+        ("Kell", "Kell introduced a new variable: KELL_MODE.", ["Kell | introduced new variable | KELL_MODE"]),
+        (
+            "Kell Pub",
+            "Kell Pub is owned by Ost–Brenn Inns. It now stops when it rains.",
+            ["Kell Pub | is owned by | Ost–Brenn Inns"],
+        ),
         ("FontSize", "FontSize is the font size, in points. Ost 5 is the final version for which this holds.", []),
         (
             "Orlo Senn",

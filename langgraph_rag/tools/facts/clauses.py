@@ -25,7 +25,7 @@ from langgraph_rag.tools.facts.phrases import (
     prepositional,
     verb_at,
 )
-from langgraph_rag.tools.facts.statements import LONGEST_RELATION, Fact, Statements, Subject, Subjects, Topic
+from langgraph_rag.tools.facts.statements import HOLLOW, LONGEST_RELATION, Fact, Statements, Subject, Subjects, Topic
 from langgraph_rag.tools.facts.words import ARTICLES, PARTICLES, Tokens, tag_of
 
 _OPENS = frozenset("born raised educated founded established built located situated based formed".split())
@@ -54,6 +54,7 @@ _OF_NOUNS = frozenset(  # verbs that only describe a noun: "the class assigned t
     "assigned used given passed provided required needed added associated related specified defined".split()
 )
 _STATES = frozenset("case cases mode modes example examples plots context absence presence event".split())
+_NAMES = frozenset("appointed chosen selected hired assigned nominated asked invited".split())
 _MOST_CLAUSES = 12
 
 
@@ -438,8 +439,8 @@ class Clauses:
         if phrases[0].kind == "name":
             noun = phrases[0].text
         of = phrases[0].of
-        if of and of.kind == "name" and len(phrases) == 1:
-            noun = f"{noun} of {of.text}"  # "became a singer of Kell in 2009"
+        if of and len(phrases) == 1 and (of.kind == "name" or phrases[0].head in HOLLOW):
+            noun = f"{phrases[0].before} of {of.text}"  # "became a singer of Kell in 2009"
         split = of is not None and of.kind == "noun" and of.determiner in {"a", "an"}  # "name of a key in English"
         return self._more(subject, f"{text} {noun}".strip(), end, asides, until, split=split)
 
@@ -679,6 +680,8 @@ class Clauses:
             whole = objects or preposition == first or (first in _ESSENTIAL and phrase.kind not in {"date", "number"})
             short = "?" not in carried and len(f"{relation} {carried}".split()) < LONGEST_RELATION
             whole = whole or (first in _ESSENTIAL and short)
+            if verb in _NAMES and not whole and first in {"", "by"}:
+                continue  # "In 1973 he was appointed to direct"
             self.said.say_at(subject, relation, carried if whole else "", preposition, [phrase], base)
         return place
 

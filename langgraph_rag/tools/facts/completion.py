@@ -20,6 +20,9 @@ _BELONGS = frozenset("for to between against about via as into without using of"
 _OF_NOUN = frozenset("of between against".split())  # that go on with a noun that has a preposition before it already
 _AROUND_ROLE = frozenset("for to of in on from with at".split())
 _IS = frozenset("is was are were became become remains remained".split())
+_REGARDED = frozenset("described regarded considered viewed saw sees treated".split())
+_EITHER = frozenset("True False None".split())
+_RELATED = frozenset("relationship difference distance connection ratio comparison".split())
 _CALLED = frozenset("as called titled entitled named renamed".split())
 _STOPS = frozenset("if when unless while because although though whereas until whenever so once".split())
 _OUTSIDE = frozenset("this these those such same it its you your we our they their he she his her them him".split())
@@ -34,12 +37,17 @@ ORDINAL = re.compile(
 _VERBS = frozenset("fly swim climb sail ride race sing dance walk orbit earn score host compete win hold cross".split())
 _COUNTS = frozenset("two three four five six seven eight nine ten".split())
 _MANY = re.compile(
-    r"(?:many|several|some|various|different|multiple|numerous|certain|other|further|additional|particular|specific)\b"
+    r"(?:many|several|some|various|different|multiple|numerous|certain|other|further|additional|extra|one extra"
+    r"|optional|particular|specific|(?:two|three|four|five) (?:optional|required|additional|different))\b"
 )
 _KIND_ONLY = re.compile(
     r"(?:[a-z]+ )?(?:(?:types?|kinds?|sorts?|forms?|sets?|lists?|ranges?|numbers?|amounts?) of [a-z-]+"
     r"|ways?|methods?|things?|features?|options|types|kinds)"
 )
+_SYMBOLS = frozenset("%#=<>{}\\$|@^~")
+_OPTION = re.compile(r" \((?:--?[\w-]|\w+_)[^()]{1,40}\)")
+_NEW = re.compile(r"(?:one |an? )?(?:new|extra|additional|optional|required|following)\b")
+_AFTER_NOUN = re.compile(r" (?:available|responsible|similar|related|present|necessary|suitable|able|capable|due)$")
 _PLACE_IN_NAME = re.compile(r" at (?:the )?(?:[^\W\d_a-z][\w'’-]* ){0,3}(?:Cent(?:er|re)|Hall|Festival)\b")
 
 
@@ -50,11 +58,11 @@ def completed(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:
     if phrase.kind == "name":
         return _name(tokens, phrase, relation)
     if phrase.kind == "noun" or (phrase.kind == "number" and " " in phrase.text):
-        return _noun(tokens, phrase, relation)
+        return None if _is_torn(tokens, phrase, relation) else _noun(tokens, phrase, relation)
     return phrase
 
 
-def _name(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:
+def _name(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # noqa: C901
     """Complete a name that goes on behind a colon or "at"; drop one that only stands for others of its kind."""
     said, end = relation.rsplit(" ", 1)[-1], tokens[phrase.end - 1].end
     following = tokens[phrase.end]
@@ -62,8 +70,14 @@ def _name(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:
         return replace(phrase, text=f"{phrase.text}: {tokens[phrase.end + 1].text}", end=phrase.end + 2)
     if following.text == "at" and said == "for" and " " not in phrase.text:
         return _extended(tokens, phrase, _PLACE_IN_NAME.match(tokens.sentence, end))
-    if said in {"raises", "throws"} and following.tag == "prep":
+    if said in {"raises", "throws"} and following.tag in {"prep", "sub"}:
         return None  # only in a case
+    if said in _REGARDED and following.text == "as":
+        return None
+    if phrase.text in _EITHER and (following.text == "or" or tokens[phrase.start - 1].text == "or"):
+        return None  # "returns True or False"
+    if following.text in {"–", "-"} and following.start == end and tokens[phrase.end + 1].start == following.end:
+        return None  # "Kell Age–era lamps"
     if phrase.before.endswith("s") and phrase.before.islower() and _acts(tokens, phrase.end):
         return None  # "the films Bo Ray and Ida Vint made"
     nth = ORDINAL.fullmatch(phrase.before.rsplit(" ", 1)[-1])
@@ -81,8 +95,24 @@ def _acts(tokens: Tokens, place: int) -> bool:
     return verb_at(tokens, place + 2 * more) is not None and not tokens.is_(place, "comma")
 
 
+def _is_torn(tokens: Tokens, phrase: Phrase, relation: str) -> bool:
+    """Return whether a noun goes on with a symbol, or with a word that was taken for a verb: "a new diamond cut,"."""
+    following = tokens[phrase.end]
+    listed = tokens.is_(phrase.end + 1, "comma") and tokens.is_(phrase.end + 2, "past", "and")
+    if following.tag == "past" and tokens.is_(phrase.end + 1, "comma", "stop") and not listed:
+        return relation.rsplit(" ", 1)[-1] in _IS
+    return following.tag == "stop" and following.text in _SYMBOLS
+
+
 def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:
     said, at = relation.rsplit(" ", 1)[-1], tokens.after_brackets(phrase.end)
+    if option := _OPTION.match(tokens.sentence, tokens[phrase.end - 1].end):
+        return replace(phrase, text=phrase.text + option[0], end=at, of=None)
+    if tokens[at].text == ":" and said not in _IS:  # "a new variable: KELL_MODE"
+        alone = tokens.is_(at + 1, "name") and tokens.is_(at + 2, "stop") and at + 3 >= len(tokens)
+        if alone:
+            return replace(phrase, kind="name", text=tokens[at + 1].text, before=phrase.text, end=at + 2, of=None)
+        return None if _NEW.match(phrase.text) else phrase
     following, first = tokens[at].text, phrase.text.partition(" and ")[0]
     if first != phrase.text and (following == said or (following == "of" and at > phrase.end)):
         return replace(phrase, text=first, of=None)  # "for the start and integers | for the end"
@@ -90,8 +120,8 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:
     vague = bool(many or _KIND_ONLY.fullmatch(phrase.text)) and _is_plain(phrase.text)
     definite = phrase.determiner == "the" or phrase.text.startswith("one of ") or ORDINAL.match(phrase.text)
     needs = _needs(tokens, phrase, at, relation, definite=bool(definite), vague=vague)
-    if needs is None:
-        return None if vague or _is_bare(phrase, said) else phrase
+    if needs is None or (_KIND_ONLY.fullmatch(phrase.text) and not (needs or tokens[at].text == "with")):
+        return None if vague or _is_bare(phrase, said) or phrase.head in _RELATED else phrase
     if said in _IS and phrase.determiner in {"a", "an"} and phrase.text not in _GENERAL:
         return phrase  # what else is said of it are facts of their own
     known = phrase.determiner == "the" and said not in _IS | {"as"} and not _is_relative(tokens, at)
@@ -110,12 +140,12 @@ def _is_plain(text: str) -> bool:
 def _is_bare(phrase: Phrase, said: str) -> bool:
     """Return whether a noun says nothing without what it is of: "is the second album", "the first three items"."""
     if not ORDINAL.match(phrase.text):
-        return phrase.text == "default"
+        return phrase.text == "default" or (phrase.text in _GENERAL and said in _IS)
     counted = not _COUNTS.isdisjoint(phrase.text.split()[1:2])
     return counted or (said in _IS and phrase.of is None and phrase.text.islower())
 
 
-def _needs(  # noqa: PLR0911
+def _needs(  # noqa: C901, PLR0911
     tokens: Tokens, phrase: Phrase, at: int, relation: str, *, definite: bool, vague: bool
 ) -> bool | None:
     """Return whether an end is nothing without what follows it; None if what follows does not belong to it."""
@@ -132,6 +162,8 @@ def _needs(  # noqa: PLR0911
         return True  # "as the basis for lamp control"
     if after_prep and not phrase.text.islower() and following.text != "whose":
         return None  # "a game for the Kell system that was"
+    if following.tag == "prep" and _AFTER_NOUN.search(phrase.text):
+        return True  # "the fonts available on the system"
     if _is_relative(tokens, at) and (following.text != "to" or not after_prep or len(relation.split()) > 2):
         return True
     if after_prep and not vague:
@@ -153,7 +185,7 @@ def _is_relative(tokens: Tokens, at: int) -> bool:
     following, after = tokens[at], tokens[at + 1]
     if following.text == "to":
         acts = after.tag in {"word", "pres", "past"} and (is_base(after.text) or after.text in _VERBS)
-        return acts or after.tag in {"be", "have"}
+        return acts or after.tag in {"be", "have", "do"}
     return following.text in _RELATIVE or (following.tag == "prep" and after.text in _RELATIVE)
 
 
@@ -161,6 +193,9 @@ def _is_common(tokens: Tokens, at: int) -> bool:
     """Return whether a common noun or a form in -ing begins at a place, of which no fact of its own tells."""
     while tokens.is_(at, "det", "adv"):
         at += 1
+    at += tokens[at].text == "of"  # "many of the lamps"
+    at += tokens.is_(at, "det") and tokens[at - 1].text == "of"
+    at += tokens[at].text == "most"
     if tokens[at].text == "follows":
         return False  # "as follows"
     return tokens.is_(at, "word", "ing", "past", "pres", "poss", "pron", "rel")

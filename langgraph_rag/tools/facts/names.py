@@ -413,10 +413,17 @@ def with_whole_names(facts: Sequence[Fact], passage: Record) -> list[Fact]:
     return named
 
 
+_WITH_MORE = re.compile(r"\b(?:to|of|for|in|on|at|by|with|from|that|who|which|and|as)\b")
+
+
 def _without_role(end: str) -> str:
     """Return `Ilse Tarrant` of `director Ilse Tarrant`."""
     role = _ROLE.match(end)
-    named = role and all(word[0].isupper() or word in NAME_CONNECTORS for word in end[role.end() :].split())
+    named = (
+        role
+        and not _WITH_MORE.search(role[0])
+        and all(word[0].isupper() or word in NAME_CONNECTORS for word in end[role.end() :].split())
+    )
     return end[role.end() :] if role and named and PERSONS.search(role["last"]) else end
 
 

@@ -338,7 +338,8 @@ class Verb:
     @property
     def is_present(self) -> bool:
         """Return whether it tells what is so now, which what goes before or after it may limit."""
-        first = self.text.split(" ", 1)[0]
+        words = self.text.split(" ")
+        first = words[tag_of(words[0]) == "adv" and len(words) > 1]
         return first in {"is", "are"} or (first == self.word and tag_of(first) in {"pres", "have"})
 
 
@@ -361,6 +362,8 @@ def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
             words.append(text)
         place += 1
     tag, word = tokens[place].tag, tokens[place].text.lower()
+    if kind == "has" and tag == "prep" and not tokens.is_(place + 1, "num"):
+        return Verb(place, " ".join(words), "active", "", states=False)  # "has on occasion issued"
     if place and tag == "past" and tokens[place].text[0].isupper() and not tokens.is_(place - 1, "stop"):
         return None  # "SET_NULL Set the key"
     if tag == "past" and word in ALIKE and not kind and tokens.is_(place + 1, "word"):

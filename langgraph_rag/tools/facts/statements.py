@@ -91,6 +91,7 @@ class Topic:
         a_name = len(words) > 1 and all(word[0].isupper() for word in words if word[0].isalpha())
         self.term = ""  # of the topic, such as an argument, that the lines are about
         self.focused, self.owned, self.meant, self.lost = False, False, False, not a_name
+        self.sentences = sentences
         self.names = {
             name.text for sentence in sentences for name in spot(sentence) if name.start and name.kind == "name"
         }
@@ -126,6 +127,10 @@ class Topic:
         if self.is_person or not _JOINS.search(self.short) or words[0] in named:
             return self.is_person or _MOST * len(words) <= len(named)
         return False  # "the Ost Shell" is not the "Differences from the Ost Shell"
+
+    def is_row(self, name: str) -> bool:
+        """Return whether a field is that of a row of several: not a fact about the topic."""
+        return sum(sentence.startswith(f"- {name}: ") for sentence in self.sentences) > 1
 
     def begins(self, sentence: str, start: int = 0) -> int:
         """Return where the topic's name ends in a sentence, if it begins there; 0 if it does not."""
@@ -303,6 +308,8 @@ class Statements:
         """State a fact if its end has content of its own."""
         if phrase.of and phrase.kind == "noun" and phrase.before in _SOME and phrase.of.kind == "noun":
             phrase = phrase.of  # "a number of variables"
+            if " " not in phrase.text and phrase.text.islower() and verb_at(self.tokens, phrase.end) is None:
+                phrase = replace(phrase, determiner="several")
         if phrase.kind == "pronoun" or phrase.cut or len(phrase.text.split()) > _LONGEST_END:
             return
         short, full = phrase.text, completed(self.tokens, phrase, relation)
@@ -315,6 +322,10 @@ class Statements:
             return
         if phrase.determiner in {"each", "every", "any", "no", "such", "either"}:
             return
+        if words[0] in {"a", "an"}:
+            return  # of "either a lamp or a mill"
+        if len(words) == 1 and phrase.determiner in {"a", "an"} and words[0].isupper() and not phrase.before.islower():
+            return  # "an API"
         if phrase.kind == "noun" and phrase.determiner in {"this", "that", "these", "those"}:
             return
         if (
@@ -368,7 +379,7 @@ class Statements:
         if len(whole.split()) > LONGEST_RELATION or _PRONOUNS_INSIDE & set(whole.lower().split()):
             return
         said = normalise(phrase.text).replace(" ", "")  # "FontSize is the font size"
-        self.facts.extend((head, whole, phrase.text) for head in subject.heads if normalise(head) != said)
+        self.facts.extend((head, whole, phrase.text.rstrip(" ,")) for head in subject.heads if normalise(head) != said)
 
     def say_at(
         self, subject: Subject, relation: str, carried: str, preposition: str, phrases: Sequence[Phrase], base: str = ""

@@ -293,7 +293,8 @@ def _with_titles(sentence: str, tokens: list[Token]) -> Iterator[Token]:
             )
         hyphen, word = [*tokens[end : end + 2], END, END][:2]
         joined = hyphen.text == "-" and hyphen.start == token.end and word.start == hyphen.end
-        if token.tag == "name" and hyphen.text == "-" and hyphen.start == token.end and word.text:
+        dashed = hyphen.text == "-" or (hyphen.text == "–" and word.tag == "name" and word.start == hyphen.end)
+        if token.tag == "name" and dashed and hyphen.start == token.end and word.text:
             token, end = Token(token.start, word.end, sentence[token.start : word.end], word.tag), end + 2
         elif token.text[0].isdigit() and token.tag != "date" and (glued := _GLUED.match(sentence, token.end)):
             token = Token(token.start, glued.end(), sentence[token.start : glued.end()], token.tag)
