@@ -139,7 +139,7 @@ READ_AS = {
     "Pandoc": "Oil it.",
     "GitHub": "Read this.\n\nAfter it.",
     "Obsidian": "Folded: It is wet. Very.",
-    "MyST": "Mind it.\n\n:::{seealso} The dam :::",
+    "MyST": "Mind it.\n\nThe dam",
     "no box": '```\n!!! note "code"\n    stays\n```\n\n!!! no box at all\n\n::: alone\n\nText',
 }
 
@@ -155,8 +155,65 @@ def test_a_label_with_a_wide_colon_is_one() -> None:
     assert text == "- mill：\n- mill: wheel：\n- mill: wheel: oak。"
 
 
+DIRECTIVES = {
+    ":::{versionchanged} 3.1 It turns a {any}`wheel`.\n:::": "Changed in version 3.1: It turns a wheel.",
+    "```{deprecated} 4.0\n\nUse the {term}`dam <dams>`.\n```\n\n```{versionadded} 2.0\n```":
+        "Deprecated since version 4.0: Use the dam.\n\nNew in version 2.0.",
+    ":::{glossary}\nMill\n    Grinds.\n\n    :::{seealso}\n    {doc}`dams`\n    :::\n\nDam\n  Holds.\n:::":
+        "Mill:\n\n  Grinds.\n\n  dams\n\nDam: Holds.",
+    "```{eval-rst}\n.. function:: turn(speed)\n\n   Turns :class:`~mill.Wheel` for $5 ^a^ or {{b}}.\n```":
+        "turn(speed): Turns Wheel for $5 ^a^ or {{b}}.",
+    "```{toctree}\n:maxdepth: 2\ndams\n```\n\n```{include} a.md\n```\n\n:::{contents}\n:::\n\nIt stands.": "It stands.",
+    ":::{code-block} python\n:caption: A\n\na = {b}`c`\n:::\n\n```{r echo=FALSE}\nx\n```":
+        "```python\na = {b}`c`\n```\n\n```{r echo=FALSE}\nx\n```",
+    "```{figure} a.png\n---\nalt: A mill\nname: x\n---\nIn *1883*.\n```": "A mill\n\nIn 1883.",
+    "::::{tab-set}\n:::{tab-item} Linux\n:sync: a\nUse apt.\n:::\n:::{tab-item} Mac\nBy hand.\n:::\n::::":
+        "Linux: Use apt.\n\nMac: By hand.",
+    "```{list-table} Mills\n:header-rows: 1\n* - Name\n  - Year\n* - Harl\n  - in\n    1883\n```":
+        "Mills\n\n- Name: Harl; Year: in 1883",
+    '```{csv-table}\n:header: "Name", Year\n"Harl, old", 1883\n```': "- Name: Harl, old; Year: 1883",
+    ":::{math}\n:label: x\na_1 * b_2\n+ c_1 * d\n:::": "a_1 * b_2\n+ c_1 * d",
+    "::: outer\n::: {.callout-tip}\n## Oil\nIt helps.\n:::\n:::": "Oil: It helps.",
+    ":::{py:function} turn(speed)\nTurns.\n:::\n\n::: mill.turn\n    options:\n      x: 1\n\nAfter.":
+        "turn(speed): Turns.\n\nmill.turn\n\nAfter.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("directive", DIRECTIVES)
+def test_directives_of_myst_say_what_they_mean(directive: str) -> None:
+    assert "\n\n".join(part.text for part in read_markdown(directive)[1]) == DIRECTIVES[directive]
+
+
+MARKS = {
+    "{class}`~mill.Wheel` of {py:func}`grind`, {cve}`2031-17`, {pep}`8`, H{sub}`2`O, 10{sup}`6`, {ref}`a *b* <c>`":
+        "Wheel of grind, CVE-2031-17, PEP 8, H2O, 10^6, a *b*",
+    "Mill\n: grinds\n\nDam *Harl*\n: holds\n: is old\n\nWheel?\n\n: turns\n\n  and turns":
+        "Mill: grinds\n\nDam Harl: holds is old\n\nWheel?\n\n  turns\n\n  and turns",
+    "$x_1 * y_1$ and \\(a_2\\), $5 and $6, $HOME/$USER, $$b * c * d$$, \\(so\\) \\[1\\]":
+        "x_1 * y_1 and a_2, $5 and $6, $HOME/$USER, b * c * d, (so) [1]",
+    "$$\na\n+ b_1\n- c_1\n$$ (eq)\n\n\\[\n\\frac{1}{2}\n\\]": "a\n+ b_1\n- c_1\n\n\\frac{1}{2}",
+    "==very **old**== ++new++ 10^6^ 1^st^ CO~2~ but x^2 a == b, C++ or G++ and `==x==`":
+        "very old new 10^6 1st CO2 but x^2 a == b, C++ or G++ and ==x==",
+    "(mill)=\n% a remark\n\nIt is at 50\n% of [it](x){.a target=_b}, [very]{.b} ![big](y){ width=5% }.<!-- no -->\n\n"
+    "{.lead}\nOld. {: .x }\n\n*[HTML]: Hyper\n\n+++":
+        "It is at 50 % of it, very big.\n\nOld.",
+    "---\nmyst:\n  substitutions:\n    mill: '*Harl*'\n---\n{{ mill }}, {{ dam }} and `{{ mill }}`":
+        "Harl, {{ dam }} and {{ mill }}",
+    "See [](dams.md), <project:#mill-x>, [](#how) and <https://dam.example>.":
+        "See dams, mill-x, how and https://dam.example.",
+    "As told.[^a]\n\n[^a]: By Ada.\n\n    And Bo.": "As told.\n\nBy Ada.\n\nAnd Bo.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("markup", MARKS)
+def test_marks_of_dialects_of_markdown_are_no_text(markup: str) -> None:
+    assert "\n\n".join(part.text for part in read_markdown(markup)[1]) == MARKS[markup]
+
+
 def test_boxes_without_end_take_no_time() -> None:
-    read_markdown(":::note\n" * 20_000 + "x")
+    read_markdown(":::note\n" * 20_000 + ":::\nx")
+    read_markdown("$$a\n" * 5_000 + "\\(a " * 5_000 + "==a " * 5_000 + "{a}`" * 5_000 + "{{ a {.a" * 5_000)
+    read_markdown("::: a" + " " * 50_000 + "{x")
     read_markdown('!!! note "x"\n    y\n' * 5_000)
 
 

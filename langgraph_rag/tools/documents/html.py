@@ -349,6 +349,7 @@ _MAIN = ("main, [role=main]", "article", "body")
 _DEEPEST = 120  # levels of elements, as converting them takes recursion and time that grows with the square
 _BLANKS = re.compile("[ \t]{9,}")  # the converter takes time that grows with the square of their number
 _ESCAPE = b"\x1b"
+_MARKS = re.compile(r"[$^{%]|^[ \t]*+(?:[:!?])(?=\s|::|!!|\?\?)", re.MULTILINE)  # of Markdown's dialects
 _BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -422,7 +423,7 @@ class _Converter(MarkdownConverter):
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
         text = super().escape(text, parent_tags)  # type: ignore[misc]  # its stub lacks it
-        return str(text).replace("%%", r"\%\%")  # no comment of Obsidian
+        return _MARKS.sub(r"\\\g<0>", str(text)).replace("\\[", "&#91;")
 
     def convert_img(self, image: Tag, _: str, parent_tags: set[str]) -> str:
         return self.escape(str(image.get("alt", "")), parent_tags)

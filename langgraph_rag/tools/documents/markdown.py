@@ -3,28 +3,24 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from itertools import zip_longest
+from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
 
 import yaml
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from langgraph_rag.normal_forms import words_of
+from langgraph_rag.tools.documents.markdown_boxes import without_boxes
+from langgraph_rag.tools.documents.markdown_marks import CUT, POWER, SUBSTITUTIONS, parser
 from langgraph_rag.tools.ingest.spans import fenced
 from langgraph_rag.tools.ingest.splitting import turns_of
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"([\w-]+):(?:[ \t]+(.*))?")
-_NUMBERS = r"[-+.\d\s]+(?:,[-+.\d\s]+)+"
-_WIKI_LINK = re.compile(rf"!?\[\[(?!{_NUMBERS}\]\])(?:[^][|\n]*\|)?([^][|\n]+)\]\]")
-_OF_PAGE = re.compile(r"(?<=\w)#(?=\w)")  # between a page and its heading
-_HIDDEN = re.compile(r"%%.*?%%", re.DOTALL)  # comments in Obsidian
-_POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may be empty
     r"(?:property|feature|field|attribute|parameter|specification|characteristic|)\|(?:values?|details?|)",
@@ -32,17 +28,12 @@ _OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may 
 )
 _COLONS = ":： "  # at the end of a label
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
-_ATTRIBUTES = re.compile(  # of Pandoc and kramdown
-    r" ?\{:?\s*+(?:[#.][\w:.-]++\s*+|[\w-]++=(?:\"[^\"}]*+\"|[^\s\"}]++)\s*+)++\}$"
-)
-_FOOTNOTE = re.compile(r"\[\^[^][\s]{1,100}\](?:: )?")
 _LINES = frozenset(  # of HTML
     "blockquote br caption dd div dt figcaption h1 h2 h3 h4 h5 h6 li p summary td th tr".split()
 )
 _UNREAD = frozenset("del s script strike style".split())
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z]+)(?P<struck>[^>]*\bline-through\b)?", re.IGNORECASE)
-_CUT = "\0"  # where something is left out
-_SPACE_AT_CUT = re.compile(rf" ?{_CUT}+(?=[\s.,;:!?)]|$)|{_CUT}")
+_SPACE_AT_CUT = re.compile(rf" ?{CUT}+(?=[\s.,;:!?)]|$)|{CUT}")
 _NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError, OverflowError)
 """Errors of front matter parsers: for an invalid date, an unknown tag, or lists that are nested too deeply."""
 _LONGEST_FRONT_MATTER = 8_000  # characters: its parsers take quadratic time for nested values
@@ -52,51 +43,8 @@ _UNDERLINED = 2  # lines of a heading: one of text and one rule
 _LONGEST_HEADING = 200  # characters of a heading that is only marked by a rule below it
 _STATING = 4  # minimum words of a heading that is a statement
 _LONGEST_LABEL = 60  # characters of a list item that is a label for the items below it
-_BOXES = 20  # boxes within boxes
-_BOX = re.compile(  # of MkDocs with its tabs, of Pandoc and Docusaurus, of GitHub and Obsidian, of MyST
-    r"""(?P<indent>[ ]*)(?:
-        (?P<below>!!!|\?\?\?\+?)[ \t]+[a-z][\w -]*(?:"(?P<title>.*)")? | (?P<tab>===[!+]?)[ \t]+"(?P<of_tab>.*)"
-        | (?P<colons>:{3,})[ \t]*(?:\{?[.]?(?!code)[a-zA-Z][\w-]*\}?)
-          (?:\[(?P<in_brackets>.*)\]|[ \t]+(?P<after>[^:{]*))?
-        | >[ \t]*\[!\w+\][-+]?[ \t]*(?P<of_quote>.*)
-        | (?P<fence>`{3,}|~{3,})
-          \{(?:note|tip|hint|important|attention|caution|warning|danger|error|seealso|admonition)\}
-          [ \t]*(?P<of_fence>.*)
-    )[ \t]*""",
-    re.VERBOSE,
-)
-_ANY_BOX = re.compile(r"^ *(?:!!!|\?\?\?|===[!+]?[ \t]+\"|:::|>[ \t]*\[!|[`~]{3,}\{)", re.MULTILINE)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-
-
-def _wiki_link(state: StateInline, silent: bool) -> bool:
-    """Read `[[Page]]` or `[[Page|label]]` as its text; it is a parser rule, as code may have such brackets, too.
-
-    An embedded file, `![[map.png]]`, has no text.
-    """
-    if found := _WIKI_LINK.match(state.src, state.pos):
-        state.pos = found.end()
-        if not silent and not found[0].startswith("!"):
-            labelled = "|" in found[0]
-            state.push("text", "", 0).content = found[1] if labelled else _OF_PAGE.sub(", ", found[1]).lstrip("#")
-    return found is not None
-
-
-def _left_out(pattern: re.Pattern[str]) -> Callable[[StateInline, bool], bool]:
-    """Return a parser rule that skips what matches, unless it is escaped or in code."""
-
-    def skip(state: StateInline, silent: bool) -> bool:
-        if found := pattern.match(state.src, state.pos):
-            state.pos = found.end()
-        return found is not None
-
-    return skip
-
-
-_parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-_parser.inline.ruler.after("link", "wiki_link", _wiki_link)
-_parser.inline.ruler.before("link", "hidden", _left_out(_HIDDEN))
-_parser.inline.ruler.before("link", "footnote", _left_out(_FOOTNOTE))
+_OF_PROJECT = re.compile(r"(?:project|path|inv):")  # links of MyST
+_URL = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 
 
 class Section(NamedTuple):
@@ -118,66 +66,26 @@ def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]
     body = markdown[end:] if markdown[end:].strip() else markdown
     title = fields.pop("title", None)
     named = "" if title is None else " ".join(str(title).split())
-    body = "\n".join(_unboxed(body.split("\n"), _BOXES)) if _ANY_BOX.search(body) else body
+    body = without_boxes(body)
     try:
-        return *_read(body, named), fields
+        return *_read(body, named, _substitutions(fields)), fields
     except RecursionError:
         return named, [Section((), body)], fields
 
 
-def _read(markdown: str, named: str) -> tuple[str, list[Section]]:
-    blocks = SyntaxTreeNode(_by_turns(_parser.parse(markdown))).children
+def _substitutions(fields: dict[str, object]) -> object:
+    """Return the texts by name that front matter of MyST gives."""
+    settings = fields.get("myst")
+    substitutions = settings.get(SUBSTITUTIONS) if isinstance(settings, dict) else None
+    return substitutions if isinstance(substitutions, dict) else {}
+
+
+def _read(markdown: str, named: str, substitutions: object) -> tuple[str, list[Section]]:
+    blocks = SyntaxTreeNode(_by_turns(parser.parse(markdown, {SUBSTITUTIONS: substitutions}))).children
     title, parts = named or _heading_that_titles(blocks), list(_parts(blocks))
     if not any(part.text for part in parts):
         return title, [Section((), "\n".join(map(_text, blocks)) or markdown)]
     return title, [Section(headings, text) for headings, text in _sections(parts, title) if text]
-
-
-def _unboxed(lines: Sequence[str], levels: int) -> Iterator[str]:
-    """Yield lines in which notes, warnings and tabs are prose after their titles, as generators of pages set them."""
-    place, code = 0, ""
-    ends = {mark: number for number, line in enumerate(lines) if (mark := line.strip()).strip(":`~") == ""}
-    while place < len(lines):
-        line = lines[place]
-        box = None if code or not levels else _BOX.fullmatch(line)
-        if box and (mark := box["colons"] or box["fence"]) and ends.get(mark, -1) < place:
-            box = None
-        inside, after = _in_box(lines, place, box) if box else ([], place)
-        if box and any(inside):
-            named = (box[name] for name in ("title", "of_tab", "in_brackets", "after", "of_quote", "of_fence"))
-            title = next((name.strip() for name in named if name), "")
-            told = list(_unboxed(inside, levels - 1))
-            first = next(number for number, one in enumerate(told) if one)
-            if title and told[first][0].isalnum():
-                told[first] = f"{title}: {told[first]}"
-            elif title:
-                told.insert(first, f"{title}:\n")
-            yield from (f"{box['indent']}{one}" for one in ["", *told, ""])
-            place = after
-            continue
-        if fence := _FENCE.match(line):
-            closes = code and fence[1].startswith(code) and not line.strip(" `~")
-            code = "" if closes else code or fence[1]
-        yield line
-        place += 1
-
-
-def _in_box(lines: Sequence[str], place: int, box: re.Match[str]) -> tuple[list[str], int]:
-    """Return the lines in a box, without what sets them apart, and the place after it."""
-    margin = len(box["indent"]) + (4 if box["below"] or box["tab"] else 0)
-    end = place + 1
-    if box["below"] or box["tab"]:
-        while end < len(lines) and (not lines[end].strip() or not lines[end][:margin].strip()):
-            end += 1
-        return [line[margin:].rstrip() for line in lines[place + 1 : end]], end
-    if mark := box["colons"] or box["fence"]:
-        while end < len(lines) and lines[end].strip() != mark:
-            end += 1
-        inside = [line[margin:] if not line[:margin].strip() else line for line in lines[place + 1 : end]]
-        return inside, end + 1
-    while end < len(lines) and lines[end].lstrip().startswith(">"):
-        end += 1
-    return [re.sub(r"^ *> ?", "", line) for line in lines[place + 1 : end]], end
 
 
 def _by_turns(tokens: list[Token]) -> list[Token]:
@@ -246,7 +154,7 @@ def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
     for level in (*opening, "h1"):
         of_level = [heading for heading in headings if heading.tag == level]
         if len(of_level) == 1:
-            return _heading(of_level[0])
+            return _line(of_level[0])
     return ""
 
 
@@ -256,10 +164,6 @@ def _is_heading(block: SyntaxTreeNode) -> bool:
         return bool(block.type == "heading")
     text, (first, end) = _text(block), block.map or (0, 0)
     return end - first == _UNDERLINED and len(text) <= _LONGEST_HEADING and not text.endswith((".", "!", "\u3002"))
-
-
-def _heading(block: SyntaxTreeNode) -> str:
-    return _ATTRIBUTES.sub("", _line(block))
 
 
 class _Part(NamedTuple):
@@ -275,7 +179,7 @@ def _parts(blocks: Sequence[SyntaxTreeNode]) -> Iterator[_Part]:
     for block in blocks:
         if _is_heading(block):
             yield _Part(level, heading, "\n\n".join(filter(None, texts)))
-            level, heading, texts = block.tag, _heading(block), []
+            level, heading, texts = block.tag, _line(block), []
         else:
             texts.append("\n".join(_lines(block)))
     yield _Part(level, heading, "\n\n".join(filter(None, texts)))
@@ -305,7 +209,9 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
     """Yield the lines of a block and its nested blocks."""
     match block.type:
         case "paragraph" | "heading":
-            yield _ATTRIBUTES.sub("", _text(block))
+            yield _text(block).removeprefix(": ")  # of a caption
+        case "math_block":
+            yield block.content
         case "fence" | "code_block":
             fence = block.markup or "```"  # an indented block has none
             yield fenced(block.content.rstrip("\n"), fence, block.info)
@@ -316,12 +222,34 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
                 yield from _item(item, number)
         case "table":
             yield from _rows(block)
-        case "blockquote":  # as a description stands below its term
-            parts = ["\n".join(_lines(child)) for child in block.children]
-            yield "\n\n".join(filter(None, (_indented(part) for part in parts)))
+        case "blockquote" | "dl" | "footnote_reference":
+            yield _paragraphs(block)
         case _:
             for child in block.children:
                 yield from _lines(child)
+
+
+def _paragraphs(block: SyntaxTreeNode) -> str:
+    parts = _definitions(block) if block.type == "dl" else ("\n".join(_lines(child)) for child in block.children)
+    text = "\n\n".join(filter(None, parts))
+    return _indented(text) if block.type == "blockquote" else text  # as a description stands below its term
+
+
+def _definitions(block: SyntaxTreeNode) -> Iterator[str]:
+    """Yield terms with their descriptions: `Term: description`; what takes several lines stands below its term."""
+    told = ""
+    for part in block.children:
+        text = _paragraphs(part)
+        if part.type == "dt":
+            yield told
+            text = _line(part)
+            told = text if text.endswith((".", "?", "!")) else f"{text.rstrip(':')}:"
+        elif "\n" in text or told.endswith((".", "?", "!")) and not told.count("\n"):
+            yield told
+            told = _indented(text)
+        else:
+            told = f"{told} {text}"
+    yield told
 
 
 def _item(item: SyntaxTreeNode, number: str) -> Iterator[str]:
@@ -380,13 +308,23 @@ def _text(node: SyntaxTreeNode, following: SyntaxTreeNode | None = None) -> str:
     if node.type == "softbreak":
         return " "
     if node.type == "s" or node.type == "html_inline" and _is_unread(_tag(node)):
-        return _CUT
+        return CUT
     if node.type == "html_inline" and node.content.lower() == "<sup>" and following:
-        return "^" if _POWER.match(following.content) else ""
+        return "^" if POWER.match(following.content) else ""
     if node.type == "hardbreak" or (node.type == "html_inline" and _BREAK.match(node.content)):
         return "\n"
     text = "".join(_text(child, after) for child, after in _shown(node.children))
+    if node.type == "link" and (not text or node.info == "auto"):
+        text = _of_link(text, str(node.attrs.get("href", "")))
     return _SPACE_AT_CUT.sub("", text).replace("\n ", "\n").strip() if node.type == "inline" else text
+
+
+def _of_link(text: str, target: str) -> str:
+    """Return the text of a link that may have none: the name of the heading or file within the project it links to."""
+    if text and not _OF_PROJECT.match(target) or not text and _URL.match(target) and not _OF_PROJECT.match(target):
+        return text
+    path, _, heading = _OF_PROJECT.sub("", target).partition("#")
+    return heading or PurePosixPath(path).stem or CUT
 
 
 def _tag(node: SyntaxTreeNode) -> re.Match[str] | None:

@@ -13,6 +13,8 @@ from docutils.parsers.rst import Parser, directives, states
 from docutils.parsers.rst.directives import body, misc, tables
 from docutils.statemachine import StringList
 
+from langgraph_rag.tools.documents import sphinx
+
 _LONGEST = 5_000_000  # characters of a text, and of a line: beyond, it is read as plain text, as docutils needs seconds
 _LONGEST_LINE = 50_000
 _MOST_EXPANDED = 10_000  # substitutions of a text: they may hold each other
@@ -37,57 +39,8 @@ _DOCUTILS = {
         "unicode": misc.Unicode,
     }.items()
 }
-_CODE = frozenset(
-    "code code-block code-cell console digraph doctest graph graphviz highlight-block ipython jupyter-execute "
-    "mermaid plantuml plot productionlist prompt sourcecode terminal testcode testoutput uml".split()
-)
-_NO_TEXT = frozenset(
-    "autosummary bibliography codeauthor contents currentmodule default-domain default-role footer header "
-    "highlight include index inheritance-diagram literalinclude meta module moduleauthor raw role section- "
-    "numbering sectionauthor sectnum tabularcolumns tags target-notes testcleanup testsetup title toctree".split()
-)
-_PROSE = frozenset(  # only their content is read; an argument begins the text
-    "attention caution danger epigraph error highlights hint important math note pull-quote seealso tip todo "
-    "warning".split()
-)
-_FRAMES = frozenset(  # their arguments are settings
-    "button-link card-carousel compound container cssclass div figure grid grid-item hlist ifconfig image line- "
-    "block only rst-class tab-set tabs".split()
-)
-_VERSIONS = {
-    "versionadded": "New in version",
-    "versionchanged": "Changed in version",
-    "deprecated": "Deprecated since version",
-    "versionremoved": "Removed in version",
-}
-_PRINTED = frozenset(  # roles that say how a text looks
-    "abbr abbreviation b bold code command dfn doc em emphasis eq file guilabel i index italic kbd literal "
-    "mailheader makevar math menuselection mimetype newsgroup numref option program ref regexp samp strong term "
-    "title title-reference".split()
-)
-_KNOWN = _PROSE | _FRAMES | _NO_TEXT | frozenset(_VERSIONS) | {"admonition", "class", "glossary", "sidebar", "topic"}
-_RAISED = {
-    "sub": nodes.subscript,
-    "subscript": nodes.subscript,
-    "sup": nodes.superscript,
-    "superscript": nodes.superscript,
-}
-_UNPRINTED = frozenset("del raw s strike strikethrough".split())
-_NUMBERED = {"cve": "CVE-", "cwe": "CWE-"}
-_NUMBER = re.compile(r"#?\d[\d.,:/#-]*")
-_ABBREVIATED = 4  # letters of a name that is written in capitals: RFC, PEP
+_RAISED = {"sub": nodes.subscript, "sup": nodes.superscript}
 _ROLE = re.compile(r"([\w.+:-]+)(?:\s*\(\s*([\w-]+)\s*\))?")  # "name(base)", as it is declared
-_WITH_TARGET = re.compile(r"(.+?)\s*<[^<>]+>", re.DOTALL)
-_SHORTENED = re.compile(r"~[^\s/]")
-_STATEMENT = re.compile(
-    r"[ \t]*(?:@\w|>>> |\.\.\. |[$%] "
-    r"|(?:def|class|import|from|for|if|with|return|while|try|else|assert|print)\b.*[\w:)\]'\"]$"
-    r"|[\w.]+\(.*\)?[,;:]?$|[\w.\[\]'\"]+(?:: \w+)? = |[)\]}]+[,;]?$|[{<].*[>};]$|.*;$)"
-)
-_OPTION = re.compile(r":[\w:+.-]+:(?:\s|$)")
-_ALT = re.compile(r":alt:\s+(.+)")
-_CLASS = re.compile(r"[a-z][a-z0-9 -]*")
-_LETTER = re.compile(r"[^\W\d_]")
 _HEADING = re.compile(r"(?:(?P<over>\W)(?P=over)*\n)?[ \t]*(?P<text>\S.*)\n(\W)\3+")
 _OF_FILES = frozenset("orphan tocdepth nocomments nosearch".split())  # fields that set how Sphinx shows a file
 
@@ -299,7 +252,7 @@ class _Directives(states.RSTState):
         """Return the nodes of a directive, and whether a blank line follows; `presets` are those of substitutions."""
         body: Any = self
         machine = body.state_machine
-        name = match[1].lower().rsplit(":", 1)[-1]
+        name = sphinx.name_of(match[1])
         begin = machine.line_offset
         if name in _DOCUTILS:
             found, ended = body.run_directive(_DOCUTILS[name], match, name, presets)
@@ -309,7 +262,8 @@ class _Directives(states.RSTState):
         block, _, offset, ended = machine.get_first_known_indented(match.end(), strip_top=False)
         arguments, options, content = _taken_apart(block)
         if presets:
-            return ([nodes.image(alt=_alt(options))] if name == "image" else []), ended
+            alt = "\n".join(sphinx.prose_of(name, [], options, [])).strip()
+            return ([nodes.image(alt=alt)] if name == "image" else []), ended
         return list(self._read(name, arguments, options, content, offset)), ended
 
     def _read(
@@ -318,32 +272,16 @@ class _Directives(states.RSTState):
         if name == "role" and (role := _ROLE.match(" ".join(arguments))):
             inliner: Any = self.inliner
             inliner.declared[role[1].lower()] = (role[2] or "").lower()
-        if name in _NO_TEXT:
+        if name in sphinx.NO_TEXT:
             return
-        if name in _CODE or not arguments and name not in _KNOWN and _is_code(content):
+        if sphinx.is_code(name, arguments, content):
             written = "\n".join([*arguments[1:], *content])
             yield nodes.literal_block(written, written)
             return
-        if name in _VERSIONS:
-            version, _, rest = " ".join(arguments).partition(" ")
-            first = f"{_VERSIONS[name]} {version}{': ' if rest or any(content) else '.'}{rest}"
-            content[:1] = [first, "", *content[:1]] if rest or not any(content) else [first + content[0]]
-        elif name in _PROSE:
-            content = [*arguments, "", *content]
-        elif alt := _alt(options):
-            yield nodes.paragraph(alt, alt)
         within = nodes.container()
-        self.nested_parse(StringList(content, source=""), lineno, within)
-        is_title = not (
-            name in _FRAMES
-            or name in _PROSE
-            or name in _VERSIONS
-            or name.startswith("auto")
-            or name == "class"
-            and not content
-            and _CLASS.fullmatch("".join(arguments))
-        )
-        titles = [line for line in arguments if is_title and _LETTER.search(line)]
+        lines = sphinx.prose_of(name, arguments, options, content)
+        self.nested_parse(StringList(lines, source=""), lineno, within)
+        titles = sphinx.titles_of(name, arguments, content)
         if not titles:
             yield from within.children
         elif not within.children:
@@ -358,12 +296,6 @@ class _Directives(states.RSTState):
         return list(self.inline_text(title, lineno)[0]) if "`" in title else [nodes.Text(title)]
 
 
-def _is_code(content: Sequence[str]) -> bool:
-    """Return whether the content of an unknown directive is code: most of its lines are statements."""
-    lines = [line for line in content if line.strip()]
-    return sum(_STATEMENT.match(line) is not None for line in lines) > len(lines) / 2
-
-
 def _taken_apart(block: StringList) -> tuple[list[str], list[str], list[str]]:
     """Return the lines of arguments of a directive, those of its options, and its content."""
     lines = list(block)
@@ -371,11 +303,11 @@ def _taken_apart(block: StringList) -> tuple[list[str], list[str], list[str]]:
         first = begin = 1 if lines else 0
     else:
         begin = 1
-        while begin < len(lines) and lines[begin].strip() and not _OPTION.match(lines[begin].strip()):
+        while begin < len(lines) and lines[begin].strip() and not sphinx.OPTION.match(lines[begin].strip()):
             begin += 1
         first = 0
     end = begin
-    while end < len(lines) and lines[end].strip() and (_OPTION.match(lines[end]) or end > begin):
+    while end < len(lines) and lines[end].strip() and (sphinx.OPTION.match(lines[end]) or end > begin):
         end += 1
     arguments = _signatures([line.strip().rstrip("\\").rstrip() for line in lines[first:begin] if line.strip()])
     while end < len(lines) and not lines[end].strip():
@@ -395,10 +327,6 @@ def _signatures(lines: Sequence[str]) -> list[str]:
     return whole
 
 
-def _alt(options: Sequence[str]) -> str:
-    return next((found[1] for line in options if (found := _ALT.match(line))), "")
-
-
 _BODY: Any = states.Body
 _DIRECTIVE: re.Pattern[str] = _BODY.explicit.constructs[-1][1]
 _STATES = tuple(type(state.__name__, (_Directives, state), {}) for state in states.state_classes)
@@ -408,27 +336,9 @@ def _of_role(
     declared: Mapping[str, str], rawsource: str, text: str, role: str, lineno: int
 ) -> tuple[list[nodes.Node], list[Any]]:
     """Return the node of a role, as docutils' `Inliner.interpreted` does; `declared` are the bases of a file's own."""
-    name = role.lower().rsplit(":", 1)[-1]
+    name = sphinx.name_of(role)
     name = declared.get(name, name)
     text = utils.unescape(text)
-    if kind := _RAISED.get(name):
-        return [kind(rawsource, text)], []
-    return [nodes.inline(rawsource, "" if name in _UNPRINTED else _shown(name, text))], []
-
-
-def _shown(role: str, text: str) -> str:
-    """Return the text of a role as it is printed."""
-    if titled := _WITH_TARGET.fullmatch(text):
-        return titled[1]
-    if role in ("samp", "file"):
-        return text.replace("{", "").replace("}", "")
-    if role in ("guilabel", "menuselection"):
-        return text.replace("&", "").replace("-->", "\u2192")
-    if role in _PRINTED or not role:
-        return text
-    if _NUMBER.fullmatch(text):
-        named = role.upper() if len(role) <= _ABBREVIATED else role
-        return f"{_NUMBERED.get(role, f'{named} ')}{text}"
-    if _SHORTENED.match(text):
-        return re.split(r"\.|::", text[1:].rstrip("."))[-1]
-    return text.lstrip("!.") if text[:1] in "!." else text
+    if raised := sphinx.RAISED.get(name):
+        return [_RAISED[raised](rawsource, text)], []
+    return [nodes.inline(rawsource, sphinx.role_text(name, text))], []

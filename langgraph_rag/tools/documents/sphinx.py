@@ -1,0 +1,103 @@
+"""What the roles and directives of Sphinx print, whether they stand in reStructuredText or in MyST's Markdown."""
+
+import re
+from collections.abc import Sequence
+
+CODE = frozenset(
+    "code code-block code-cell console digraph doctest graph graphviz highlight-block ipython jupyter-execute "
+    "mermaid plantuml plot productionlist prompt sourcecode terminal testcode testoutput uml".split()
+)
+NO_TEXT = frozenset(
+    "autosummary bibliography codeauthor contents currentmodule default-domain default-role footer header "
+    "highlight include index inheritance-diagram literalinclude meta module moduleauthor raw role section- "
+    "numbering sectionauthor sectnum tabularcolumns tags target-notes testcleanup testsetup title toctree".split()
+)
+_PROSE = frozenset(  # only their content is read; an argument begins the text
+    "attention caution danger epigraph error highlights hint important math note pull-quote seealso tip todo "
+    "warning".split()
+)
+_FRAMES = frozenset(  # their arguments are settings
+    "button-link card-carousel compound container cssclass div figure grid grid-item hlist ifconfig image line- "
+    "block only rst-class tab-set tabs".split()
+)
+_VERSIONS = {
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
+}
+KNOWN = _PROSE | _FRAMES | NO_TEXT | frozenset(_VERSIONS) | {"admonition", "class", "glossary", "sidebar", "topic"}
+RAISED = {"sub": "sub", "subscript": "sub", "sup": "sup", "superscript": "sup"}
+_PRINTED = frozenset(  # roles that say how a text looks
+    "abbr abbreviation b bold code command dfn doc em emphasis eq file guilabel i index italic kbd literal "
+    "mailheader makevar math menuselection mimetype newsgroup numref option program ref regexp samp strong term "
+    "title title-reference".split()
+)
+_UNPRINTED = frozenset("del raw s strike strikethrough".split())
+_NUMBERED = {"cve": "CVE-", "cwe": "CWE-"}
+_NUMBER = re.compile(r"#?\d[\d.,:/#-]*")
+_ABBREVIATED = 4  # letters of a name that is written in capitals: RFC, PEP
+_LONGEST_TITLED = 1_000  # characters of a role's text and target
+_WITH_TARGET = re.compile(r"(.+?)\s*<[^<>]+>", re.DOTALL)
+_SHORTENED = re.compile(r"~[^\s/]")
+_STATEMENT = re.compile(
+    r"[ \t]*(?:@\w|>>> |\.\.\. |[$%] "
+    r"|(?:def|class|import|from|for|if|with|return|while|try|else|assert|print)\b.*[\w:)\]'\"]$"
+    r"|[\w.]+\(.*\)?[,;:]?$|[\w.\[\]'\"]+(?:: \w+)? = |[)\]}]+[,;]?$|[{<].*[>};]$|.*;$)"
+)
+OPTION = re.compile(r":[\w:+.-]+:(?:\s|$)")
+_ALT = re.compile(r":alt:\s+(.+)")
+_CLASS = re.compile(r"[a-z][a-z0-9 -]*")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def name_of(written: str) -> str:
+    """Return the name of a role or directive without its domain: `py:class` is `class`."""
+    return written.lower().rsplit(":", 1)[-1]
+
+
+def is_code(name: str, arguments: Sequence[str], content: Sequence[str]) -> bool:
+    """Return whether a directive shows code: an unknown one does if most of its lines are statements."""
+    lines = [line for line in content if line.strip()]
+    of_code = sum(_STATEMENT.match(line) is not None for line in lines) > len(lines) / 2
+    return name in CODE or not arguments and name not in KNOWN and of_code
+
+
+def prose_of(name: str, arguments: Sequence[str], options: Sequence[str], content: Sequence[str]) -> list[str]:
+    """Return the lines that a directive prints below its titles: those of its content and what stands before them."""
+    if name in _VERSIONS:
+        version, _, rest = " ".join(arguments).partition(" ")
+        first = f"{_VERSIONS[name]} {version}{': ' if rest or any(content) else '.'}{rest}"
+        return [first, "", *content] if rest or not any(content) else [first + content[0], *content[1:]]
+    if name in _PROSE:
+        return [*arguments, "", *content]
+    alt = next((found[1] for line in options if (found := _ALT.match(line))), "")
+    return [alt, "", *content] if alt else list(content)
+
+
+def titles_of(name: str, arguments: Sequence[str], content: Sequence[str]) -> list[str]:
+    """Return those arguments of a directive that are printed above its content: titles, terms and signatures."""
+    styled = name == "class" and not any(content) and _CLASS.fullmatch("".join(arguments))
+    if name in _FRAMES or name in _PROSE or name in _VERSIONS or name.startswith("auto") or styled:
+        return []
+    return [line for line in arguments if _LETTER.search(line)]
+
+
+def role_text(role: str, text: str) -> str:
+    """Return the text of a role as it is printed."""
+    if role in _UNPRINTED:
+        return ""
+    if len(text) <= _LONGEST_TITLED and (titled := _WITH_TARGET.fullmatch(text)):
+        return titled[1]
+    if role in ("samp", "file"):
+        return text.replace("{", "").replace("}", "")
+    if role in ("guilabel", "menuselection"):
+        return text.replace("&", "").replace("-->", "\u2192")
+    if role in _PRINTED or not role:
+        return text
+    if _NUMBER.fullmatch(text):
+        named = role.upper() if len(role) <= _ABBREVIATED else role
+        return f"{_NUMBERED.get(role, f'{named} ')}{text}"
+    if _SHORTENED.match(text):
+        return re.split(r"\.|::", text[1:].rstrip("."))[-1]
+    return text.lstrip("!.") if text[:1] in "!." else text
