@@ -127,6 +127,7 @@ BOXES = {
     "GitHub": "> [!IMPORTANT]\n> Read this.\n\nAfter it.",
     "Obsidian": "> [!warning]- Folded\n> It is wet.\n> Very.",
     "MyST": "```{note}\nMind **it**.\n```\n\n:::{seealso} The dam\n:::",
+    "after code": "- ```\n  a\n  ```\n\n> ```\n> b\n> ```\n\n```c``` d\n\n```{note}\nMind *it*.\n```",
     "no box": '```\n!!! note "code"\n    stays\n```\n\n!!! no box at all\n\n::: alone\n\nText',
 }
 READ_AS = {
@@ -140,6 +141,7 @@ READ_AS = {
     "GitHub": "Read this.\n\nAfter it.",
     "Obsidian": "Folded: It is wet. Very.",
     "MyST": "Mind it.\n\nThe dam",
+    "after code": "- ```\na\n```\n\n  ```\n  b\n  ```\n\nc d\n\nMind it.",
     "no box": '```\n!!! note "code"\n    stays\n```\n\n!!! no box at all\n\n::: alone\n\nText',
 }
 
@@ -189,11 +191,11 @@ MARKS = {
         "Wheel of grind, CVE-2031-17, PEP 8, H2O, 10^6, a *b*",
     "Mill\n: grinds\n\nDam *Harl*\n: holds\n: is old\n\nWheel?\n\n: turns\n\n  and turns":
         "Mill: grinds\n\nDam Harl: holds is old\n\nWheel?\n\n  turns\n\n  and turns",
-    "$x_1 * y_1$ and \\(a_2\\), $5 and $6, $HOME/$USER, $$b * c * d$$, \\(so\\) \\[1\\]":
-        "x_1 * y_1 and a_2, $5 and $6, $HOME/$USER, b * c * d, (so) [1]",
+    "$x_1 * y_1$ and \\(a_2\\), $5 and $6, $7 or 8$, $HOME/$USER, $$b * c * d$$, \\(so\\) \\[1\\]":
+        "x_1 * y_1 and a_2, $5 and $6, $7 or 8$, $HOME/$USER, b * c * d, (so) [1]",
     "$$\na\n+ b_1\n- c_1\n$$ (eq)\n\n\\[\n\\frac{1}{2}\n\\]": "a\n+ b_1\n- c_1\n\n\\frac{1}{2}",
-    "==very **old**== ++new++ 10^6^ 1^st^ CO~2~ but x^2 a == b, C++ or G++ and `==x==`":
-        "very old new 10^6 1st CO2 but x^2 a == b, C++ or G++ and ==x==",
+    "==very\n**old**== ++new++ 10^6^ 1^st^ H~2~O Na^+^Cl but a~b~c 2^3^4 x^2 a == b, C++ or G++ and `==x==`":
+        "very old new 10^6 1st H2O Na+Cl but a~b~c 2^3^4 x^2 a == b, C++ or G++ and ==x==",
     "(mill)=\n% a remark\n\nIt is at 50\n% of [it](x){.a target=_b}, [very]{.b} ![big](y){ width=5% }.<!-- no -->\n\n"
     "{.lead}\nOld. {: .x }\n\n*[HTML]: Hyper\n\n+++":
         "It is at 50 % of it, very big.\n\nOld.",

@@ -32,7 +32,7 @@ _KNOWN = (  # in a fence of backticks; what else stands there in braces may be a
 _WITH_LANGUAGE = frozenset("code code-block code-cell sourcecode".split())
 _TITLES = ("title", "of_tab", "in_brackets", "after", "of_quote")
 _ANY_BOX = re.compile(r"^ *(?:!!!|\?\?\?|===[!+]?[ \t]+\"|:::|>[ \t]*\[!|[`~]{3,}\{)", re.MULTILINE)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"[ >]*(?:(?:[*+-]|\d{1,9}[.)]) +)?(`{3,}+(?!.*`)|~{3,}+)")
 _COLONS = re.compile(r" *(:{3,})[ \t]*(\S?)")
 _TITLE = re.compile(r"title=\"([^\"]*)\"")
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
@@ -59,11 +59,16 @@ def _unboxed(lines: Sequence[str], levels: int) -> Iterator[str]:
             yield from (f"{box['indent']}{one}" for one in ["", *told, ""])
             place = end + bool(box["colons"] or box["fence"])
             continue
-        if fence := _FENCE.match(line):
-            closes = code and fence[1].startswith(code) and not line.strip(" `~")
-            code = "" if closes else code or fence[1]
+        code = _code_after(line, code)
         yield line
         place += 1
+
+
+def _code_after(line: str, code: str) -> str:
+    """Return the mark of the block of code that is open after a line; `code` is that of the one before it."""
+    fence = _FENCE.match(line)
+    closes = fence and code and fence[1].startswith(code) and not line.strip(" >`~")
+    return "" if closes else code or (fence[1] if fence else "")
 
 
 def _ends(lines: Sequence[str]) -> dict[int, int]:
@@ -74,10 +79,8 @@ def _ends(lines: Sequence[str]) -> dict[int, int]:
     ends = dict[int, int]()
     opened, lengths, code = list[tuple[int, int]](), dict[int, int](), ""
     for number, line in enumerate(lines):
-        if fence := _FENCE.match(line):
-            closes = code and fence[1].startswith(code) and not line.strip(" `~")
-            code = "" if closes else code or fence[1]
-        elif not code and (colons := _COLONS.match(line)):
+        code = _code_after(line, code)
+        if not code and (colons := _COLONS.match(line)):
             length = len(colons[1])
             if colons[2]:
                 opened.append((number, length))

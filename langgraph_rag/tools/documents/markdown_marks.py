@@ -28,17 +28,18 @@ _ROLE = re.compile(r"\{([a-zA-Z][\w:+.-]{0,99})\}(`+)(?!`)(.+?)(?<!`)\2(?!`)", r
 _SUBSTITUTION = re.compile(r"\{\{[ \t]*+([\w.-]++)[ \t]*+\}\}")
 _FORMULA = re.compile(  # "$5 and $6" are prices, and $HOME/$USER is a path
     r"\$\$(?P<shown>[^$]+)\$\$"
-    r"|(?<![\w\\$])\$(?![\s$])(?P<within>(?:[^$\\]|\\.)++)(?<!\s)\$(?![\w$({])"
+    r"|(?<![\w\\$])\$(?![\s$]|[\d.,]+\s+[A-Za-z]{2})(?P<within>(?:[^$\\]|\\.)++)(?<!\s)\$(?![\w$({])"
     r"|\\\((?P<tex>[^\n]{1,500}?)\\\)",
     re.DOTALL,
 )
 _OF_TEX = re.compile(r"[\\^_=+<>|]|\A\s*\w\s*\Z")  # "\(so\)" has only escaped parentheses
 _PAIRED = re.compile(
     r"(?<![\w=+])(?P<mark>==|\+\+)(?=[^\s=+])(?P<marked>.{1,300}?)(?<=\S)(?P=mark)(?![\w=+])"
-    rf"|\[(?P<classed>[^][\n]{{1,300}})\](?:{_ATTRIBUTES})"
+    rf"|\[(?P<classed>[^][]{{1,300}})\](?:{_ATTRIBUTES})",
+    re.DOTALL,
 )
-_RAISED = re.compile(r"(?<=[\w)\]*])\^([\w()+*\u2212,.\u2032-]{1,30})\^(?![\w^])")
-_LOWERED = re.compile(r"(?<=[\w)\]*])~([\w()+\u2212,-]{1,30})~(?!~)")
+_RAISED = re.compile(r"(?<=[\w)\]*])\^([\w()+*\u2212,.\u2032-]{1,30}(?=\^(?![\w^]))|\d*[+\u2212-](?=\^\w))\^")
+_LOWERED = re.compile(r"(?<=[\w)\]*])~(\d{1,9}(?=~\w)|[\w()+\u2212,-]{1,30}(?=~(?![\w~])))~")
 _LEFT_OUT = (
     re.compile(r"%%.*?%%", re.DOTALL),  # a comment in Obsidian
     re.compile(r"\[\^[^][\s]{1,100}\]"),  # a sign of a note
@@ -98,7 +99,7 @@ def _of_formula(found: re.Match[str]) -> str | None:
 def _of_page(found: re.Match[str]) -> str:
     """Return the text of `[[Page]]` or `[[Page|label]]`; an embedded file, `![[map.png]]`, has none."""
     if found[0].startswith("!"):
-        return ""
+        return CUT
     return found[1] if "|" in found[0] else _OF_PAGE.sub(", ", found[1]).lstrip("#")
 
 

@@ -33,7 +33,7 @@ _PRINTED = frozenset(  # roles that say how a text looks
     "mailheader makevar math menuselection mimetype newsgroup numref option program ref regexp samp strong term "
     "title title-reference".split()
 )
-_UNPRINTED = frozenset("del raw s strike strikethrough".split())
+_UNPRINTED = frozenset("del fa fab far fas octicon raw s strike strikethrough".split())  # struck parts, icons
 _NUMBERED = {"cve": "CVE-", "cwe": "CWE-"}
 _NUMBER = re.compile(r"#?\d[\d.,:/#-]*")
 _ABBREVIATED = 4  # letters of a name that is written in capitals: RFC, PEP
@@ -90,7 +90,7 @@ def role_text(role: str, text: str) -> str:
     if len(text) <= _LONGEST_TITLED and (titled := _WITH_TARGET.fullmatch(text)):
         return titled[1]
     if role in ("samp", "file"):
-        return text.replace("{", "").replace("}", "")
+        return text.replace("{", "").replace("}", "").replace("\\\\", "\\")
     if role in ("guilabel", "menuselection"):
         return text.replace("&", "").replace("-->", "\u2192")
     if role in _PRINTED or not role:
