@@ -754,6 +754,16 @@ def test_parts_that_belong_together_stay_together(title: str, text: str, facts: 
             "Kell Pub is owned by Ost–Brenn Inns. It now stops when it rains.",
             ["Kell Pub | is owned by | Ost–Brenn Inns"],
         ),
+        (
+            "Kell",
+            "Kell holds the number of lamps that burned. It shows the lamps that's lit.",
+            ["Kell | holds | number of lamps that burned"],
+        ),
+        (
+            "Kell Inn",
+            "Kell Inn is located at 9 Ost Street. It is owned by the Minister responsible for inns.",
+            ["Kell Inn | is located at | 9 Ost Street", "Kell Inn | is owned by | Minister responsible for inns"],
+        ),
         ("FontSize", "FontSize is the font size, in points. Ost 5 is the final version for which this holds.", []),
         (
             "Orlo Senn",

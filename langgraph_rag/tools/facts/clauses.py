@@ -424,6 +424,9 @@ class Clauses:
                 ),
                 *phrases[1:],
             ]
+        whose = phrase.of
+        if whose and whose.determiner in {"a", "an"} and not any(one.determiner for one in phrases[1:]):
+            phrases = phrases[:1]  # "a leader of a club, company or town"
         about_topic = self.topic.title in subject.heads and not subject.noun
         noun = phrases[0].before or phrases[0].text
         for one in phrases:

@@ -76,6 +76,8 @@ def _name(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # no
         return None
     if phrase.text in _EITHER and (following.text == "or" or tokens[phrase.start - 1].text == "or"):
         return None  # "returns True or False"
+    if said == "at" and phrase.before.isdigit():
+        return replace(phrase, text=f"{phrase.before} {phrase.text}", before="")  # "at 9 Mill Street"
     if following.text in {"–", "-"} and following.start == end and tokens[phrase.end + 1].start == following.end:
         return None  # "Kell Age–era lamps"
     if phrase.before.endswith("s") and phrase.before.islower() and _acts(tokens, phrase.end):
@@ -98,6 +100,8 @@ def _acts(tokens: Tokens, place: int) -> bool:
 def _is_torn(tokens: Tokens, phrase: Phrase, relation: str) -> bool:
     """Return whether a noun goes on with a symbol, or with a word that was taken for a verb: "a new diamond cut,"."""
     following = tokens[phrase.end]
+    if phrase.text.endswith(("'s", "’s")):
+        return True  # "lamps that's"
     listed = tokens.is_(phrase.end + 1, "comma") and tokens.is_(phrase.end + 2, "past", "and")
     if following.tag == "past" and tokens.is_(phrase.end + 1, "comma", "stop") and not listed:
         return relation.rsplit(" ", 1)[-1] in _IS
@@ -160,10 +164,10 @@ def _needs(  # noqa: C901, PLR0911
         and _is_common(tokens, at + 1)
     ):
         return True  # "as the basis for lamp control"
-    if after_prep and not phrase.text.islower() and following.text != "whose":
-        return None  # "a game for the Kell system that was"
     if following.tag == "prep" and _AFTER_NOUN.search(phrase.text):
         return True  # "the fonts available on the system"
+    if after_prep and not phrase.text.islower() and following.text != "whose":
+        return None  # "a game for the Kell system that was"
     if _is_relative(tokens, at) and (following.text != "to" or not after_prep or len(relation.split()) > 2):
         return True
     if after_prep and not vague:

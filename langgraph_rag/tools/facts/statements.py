@@ -306,7 +306,8 @@ class Statements:
 
     def say(self, subject: Subject, relation: str, phrase: Phrase) -> None:  # noqa: C901
         """State a fact if its end has content of its own."""
-        if phrase.of and phrase.kind == "noun" and phrase.before in _SOME and phrase.of.kind == "noun":
+        some = phrase.before in _SOME and phrase.determiner != "the"
+        if phrase.of and phrase.kind == "noun" and some and phrase.of.kind == "noun":
             phrase = phrase.of  # "a number of variables"
             if " " not in phrase.text and phrase.text.islower() and verb_at(self.tokens, phrase.end) is None:
                 phrase = replace(phrase, determiner="several")
