@@ -49,7 +49,6 @@ def stated(title: str, text: str) -> list[str]:
             "Nine Tides (1931 film)",
             "Nine Tides is a film. The film was shot in Ost. It stars Bo Ray.",
             [
-                "Nine Tides (1931 film) | is | film",
                 "Nine Tides (1931 film) | was shot in | Ost",
                 "Nine Tides (1931 film) | stars | Bo Ray",
             ],
@@ -804,4 +803,57 @@ def test_parts_that_belong_together_stay_together(title: str, text: str, facts: 
     ],
 )
 def test_an_end_has_what_belongs_to_it_or_is_none(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Kell",
+            "Kell defines a family of lamps in which color (hue) varies. Kell means oils that are sold, as tar.",
+            [],
+        ),
+        ("Kell", "Kell tells Ostline that the lamp is lit. Orlo Senn told OTV:", []),
+        (
+            "Ost Rovers",
+            "Ost Rovers is a team. In 1910, the team played at the arena. In 1911 the team played home games in Kell. "
+            "Ost Rovers won the Kell Cup on 5 July that year.",
+            ["Ost Rovers | is | team", "Ost Rovers | played home games in | Kell", "Ost Rovers | won | Kell Cup"],
+        ),
+        ("Bo Ray", "Bo Ray (born c. 1933) lived in Ost.", ["Bo Ray | born on | c. 1933", "Bo Ray | lived in | Ost"]),
+        ("KELL", "On Ostix and BRX/2, KELL is used for the lamp command.", []),
+        ("KELL", "KELL takes the same lamps as the Ost command except that oil is free.", []),
+        (
+            "KELL",
+            "When used with the lamp command, KELL is evaluated as a lamp number. KELL clears the oil in ost mode.",
+            [],
+        ),
+        ("Kell", "Kell uses lamp_ost or lamp_brenn to test it.", ["Kell | uses | lamp_ost or lamp_brenn"]),
+        (
+            "Ida Ray",
+            "Ida Ray is the leader and also the oldest member of Kell. It was a brighter, more open sound. "
+            "Kell has a similar sound.",
+            [],
+        ),
+        ("Kell (song)", '"Kell" is a song recorded by Bo Ray.', ["Kell (song) | recorded by | Bo Ray"]),
+        (
+            "Ida Ray",
+            'Ida Ray played Ada Vint in "Nine Tides" (1980), Gundel in "Ten Tides" (1981). '
+            "Guest stars in the film included Bo Ray and Orlo Senn.",
+            ["Ida Ray | played | Ada Vint", "Ida Ray | played Ada Vint in | Nine Tides"],
+        ),
+        (
+            "Bo Ray",
+            "Bo Ray has a controlling interest in the Kell Mill in Ost and the Brenn Mill in Ferl.",
+            ["Bo Ray | has controlling interest in | Kell Mill"],
+        ),
+        (
+            "kell_check",
+            "kell_check\n\n--lamps LAMPS\n\nSpecifies the lamp file to use.\n\nDefaults to lamps.txt.",
+            ["kell_check | --lamps specifies | lamp file to use", "kell_check | --lamps defaults to | lamps.txt"],
+        ),
+    ],
+)
+def test_what_limits_a_statement_or_belongs_to_its_end_is_not_left_out(title: str, text: str, facts: list[str]) -> None:
     assert stated(title, text) == facts

@@ -3,6 +3,7 @@
 What does not have one of a few clear shapes states no facts; nor does what is negated, conditional, or only reported.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from langgraph_rag.tools.facts.phrases import (
     Aside,
     Phrase,
     Verb,
+    alternatives,
     distance,
     joined,
     noun_phrase,
@@ -53,7 +55,16 @@ _SPEAKS = frozenset("you your we our us i my me let's let you're you'll i'm we'r
 _OF_NOUNS = frozenset(  # verbs that only describe a noun: "the class assigned to it"
     "assigned used given passed provided required needed added associated related specified defined".split()
 )
-_STATES = frozenset("case cases mode modes example examples plots context absence presence event".split())
+_STATES = frozenset(
+    "case cases mode modes example examples plots context absence presence event platforms systems versions "
+    "environments terminals releases".split()
+)
+_IN_MODE = re.compile(r"\b(?:in|under) (?:the )?[\w-]+ mode\b")
+_INFORMS = frozenset("told tells informed informs reminded reminds assured assures notified notifies".split())
+_HAPPENS = frozenset(  # verbs of what happens once
+    "died opened closed debuted premiered began ended retired married graduated emigrated disbanded merged settled "
+    "crashed sank burned collapsed started finished formed occurred happened landed arrived".split()
+)
 _NAMES = frozenset("appointed chosen selected hired assigned nominated asked invited".split())
 _MOST_CLAUSES = 12
 
@@ -160,7 +171,7 @@ class Clauses:
                 place, self.said.mode = place + 2, "by default"
                 continue
             if opened := opening(tokens, place):
-                limited = limited or (not opened[1] and self._is_limit(place))
+                limited = limited or self._is_limit(place, where=bool(opened[1]))
                 place = opened[0]
                 asides += opened[1]
                 continue
@@ -196,9 +207,11 @@ class Clauses:
             return self._boundary(place)  # "With this option, the mill stops": only then
         return self._predicates(subject, place, asides)
 
-    def _is_limit(self, place: int) -> bool:
-        """Return whether an opening says under which conditions the clause holds: "With this option,"."""
+    def _is_limit(self, place: int, *, where: bool = False) -> bool:
+        """Return whether an opening says under which conditions the clause holds: "With this option,", "On Kell,"."""
         words = [self.tokens[at].text.lower() for at in range(place, place + 5)]
+        if where:
+            return words[0] == "on" and self.tokens.is_(place + 1, "name")
         return words[0] in {"with", "without", "for", "under", "to"} or not _STATES.isdisjoint(words)
 
     def _apposed(self, place: int) -> int:
@@ -216,7 +229,8 @@ class Clauses:
         tokens = self.tokens
         comma = next((at for at in range(place, len(tokens)) if tokens.is_(at, "comma")), place)
         past = any(tokens.is_(at, "past") or tokens[at].text in {"was", "were", "had"} for at in range(place, comma))
-        return tokens[place].text.lower() in {"when", "once", "where"} and past
+        acts = not tokens.is_(place + 1, "past")  # unlike "When used with"
+        return tokens[place].text.lower() in {"when", "once", "where"} and past and acts
 
     def _comma_before_subject(self, place: int) -> int | None:
         """Return the first comma outside brackets after which a subject and its verb follow."""
@@ -325,6 +339,8 @@ class Clauses:
             many = subject.noun or any(topic_of(head).endswith("s") for head in subject.heads)
             if many and verb.text == verb.word and verb.word in _OF_NOUNS and tokens.is_(verb.end, "prep"):
                 return self._boundary(verb.end)
+            if self._is_noun(verb, place):
+                return self._boundary(verb.end)
             known = len(self.facts)
             if verb.kind == "is":
                 end = self._being(subject, verb.text, verb.end, asides=asides)
@@ -354,6 +370,16 @@ class Clauses:
                 return self._kinship(subject, end) if comma and verb.kind == "passive" else end
         return place
 
+    def _is_noun(self, verb: Verb, place: int) -> bool:
+        """Return whether what was taken for a verb is a noun, as in "Guest stars in the film included"."""
+        tokens = self.tokens
+        if verb.text != verb.word or not tokens.is_(place, "pres") or not tokens.is_(verb.end, "prep"):
+            return False
+        at = verb.end + 1
+        while tokens.is_(at, "det", "word", "poss"):
+            at += 1
+        return tokens[at].text in {"included", "include", "were", "are"}
+
     def _kinship(self, subject: Subject, place: int) -> int:
         """Read the end of "She was born in Ost, a granddaughter of Bo Ray."."""
         phrase = noun_phrase(self.tokens, place + 1)
@@ -377,12 +403,15 @@ class Clauses:
     def _is_conditional(self, verb: Verb) -> bool:
         """Return whether a clause holds only under a condition that follows its verb."""
         conditions = {"if", "unless", "whether"} | ({"when", "whenever"} if verb.is_present else set())
+        apart = False
         for at in range(verb.end, len(self.tokens)):
             if self.tokens[at].text == ";":
                 return False
-            if self.tokens[at].text in conditions:
+            if self.tokens[at].text in conditions or (self.tokens[at].text == "except" and not apart):
                 return True
-        return False
+            apart = apart or (self.tokens.is_(at, "comma") and self.tokens[at + 1].text != "except")
+        of_mode = verb.is_present and not self.tokens.is_(verb.end, "prep")
+        return of_mode and _IN_MODE.search(self.tokens.sentence, self.tokens[verb.end].start) is not None
 
     def _being(  # noqa: C901
         self,
@@ -559,7 +588,7 @@ class Clauses:
         single: bool = False,
     ) -> int:
         """Read the objects of a verb, each whole and with its own preposition."""
-        tokens, carried, base, objects, steps, first = self.tokens, "", "", 0, 0, ""
+        tokens, carried, base, objects, steps, first, placed = self.tokens, "", "", 0, 0, "", ""
         end_of_all = len(tokens) if until is None else until
         while place < end_of_all and steps < 8:
             steps += 1
@@ -602,6 +631,9 @@ class Clauses:
                 if not read or tokens[at].text in {"like", "unlike", "despite", "without", "than"}:
                     break
                 preposition, phrases, end = read
+                if objects and preposition == placed == "in" and phrases[0].kind == "name":
+                    return end  # "has a share in the Kell Inn in Ost": where the inn is
+                placed = preposition if phrases[-1].kind == "name" else ""
                 if passive and preposition == "by" and not objects and carried.partition(" ")[0] in _WHERE:
                     carried = ""  # "was found at a depth of 62 metres by Bo Ray": who did it does not depend on where
                 self.said.say_at(subject, relation, carried, preposition, phrases, base)
@@ -659,6 +691,10 @@ class Clauses:
                 place = far[1].end
                 continue
             phrases, end = joined(tokens, phrase)
+            if verb not in TWO_OBJECTS:
+                phrases = alternatives(tokens, phrases)
+            if verb in _INFORMS and (phrase.kind == "name" or tokens[end].text in {"that", "how", "whether", ":"}):
+                return self._boundary(place)  # what somebody is told is no fact
             if verb_at(tokens, end) and (not tokens.is_(end, "past") or verb in _MOVES):
                 return self._boundary(place)
             if (tokens[end].text in {"to", "into"} or tokens.is_(end, "ing")) and verb in _MOVES:
@@ -685,6 +721,13 @@ class Clauses:
             whole = whole or (first in _ESSENTIAL and short)
             if verb in _NAMES and not whole and first in {"", "by"}:
                 continue  # "In 1973 he was appointed to direct"
+            if first in _WHERE and phrase.kind == "date" and verb and not passive:
+                if not objects and verb not in _HAPPENS and not whole:
+                    if not short or carried.islower():
+                        continue  # "In 1973 the team played at the arena"
+                    whole = True
+                if objects and carried.endswith("s") and carried.islower() and first not in carried.split():
+                    continue  # "In 1973 the team played home games in Ost"
             self.said.say_at(subject, relation, carried if whole else "", preposition, [phrase], base)
         return place
 

@@ -7,7 +7,7 @@ taken along if it is short and refers to nothing outside of it; otherwise the fa
 import re
 from dataclasses import replace
 
-from langgraph_rag.tools.facts.phrases import Phrase, verb_at
+from langgraph_rag.tools.facts.phrases import Phrase, noun_phrase, verb_at
 from langgraph_rag.tools.facts.words import Tokens, is_base, tag_of
 
 _MOST_WORDS = 12  # of what belongs to an end
@@ -17,6 +17,7 @@ _ONWARD = re.compile(
 )
 _RELATIVE = frozenset("that which who whom whose where whereby".split())
 _BELONGS = frozenset("for to between against about via as into without using of".split())
+_TO_WHAT = frozenset("to as between against".split())  # of "a tribute", "a pattern"
 _OF_NOUN = frozenset("of between against".split())  # that go on with a noun that has a preposition before it already
 _AROUND_ROLE = frozenset("for to of in on from with at".split())
 _IS = frozenset("is was are were became become remains remained".split())
@@ -48,6 +49,8 @@ _SYMBOLS = frozenset("%#=<>{}\\$|@^~")
 _OPTION = re.compile(r" \((?:--?[\w-]|\w+_)[^()]{1,40}\)")
 _NEW = re.compile(r"(?:one |an? )?(?:new|extra|additional|optional|required|following)\b")
 _AFTER_NOUN = re.compile(r" (?:available|responsible|similar|related|present|necessary|suitable|able|capable|due)$")
+_ALIKE = re.compile(r"(?:similar|equivalent|identical|analogous|comparable|corresponding) ")
+_ALIKE_TO = re.compile(r" (?:to|with|for) ")
 _PLACE_IN_NAME = re.compile(r" at (?:the )?(?:[^\W\d_a-z][\w'’-]* ){0,3}(?:Cent(?:er|re)|Hall|Festival)\b")
 
 
@@ -58,7 +61,8 @@ def completed(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:
     if phrase.kind == "name":
         return _name(tokens, phrase, relation)
     if phrase.kind == "noun" or (phrase.kind == "number" and " " in phrase.text):
-        return None if _is_torn(tokens, phrase, relation) else _noun(tokens, phrase, relation)
+        whole = None if _is_torn(tokens, phrase, relation) else _noun(tokens, phrase, relation)
+        return None if whole and _ALIKE.match(whole.text) and not _ALIKE_TO.search(whole.text) else whole
     return phrase
 
 
@@ -74,7 +78,8 @@ def _name(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # no
         return None  # only in a case
     if said in _REGARDED and following.text == "as":
         return None
-    if phrase.text in _EITHER and (following.text == "or" or tokens[phrase.start - 1].text == "or"):
+    either = following.text == "or" or tokens[phrase.start - 1].text == "or" or " or " in phrase.text
+    if phrase.text.split(" or ")[0] in _EITHER and either:
         return None  # "returns True or False"
     if said == "at" and phrase.before.isdigit():
         return replace(phrase, text=f"{phrase.before} {phrase.text}", before="")  # "at 9 Mill Street"
@@ -108,7 +113,7 @@ def _is_torn(tokens: Tokens, phrase: Phrase, relation: str) -> bool:
     return following.tag == "stop" and following.text in _SYMBOLS
 
 
-def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:
+def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # noqa: C901
     said, at = relation.rsplit(" ", 1)[-1], tokens.after_brackets(phrase.end)
     if option := _OPTION.match(tokens.sentence, tokens[phrase.end - 1].end):
         return replace(phrase, text=phrase.text + option[0], end=at, of=None)
@@ -120,6 +125,11 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:
     following, first = tokens[at].text, phrase.text.partition(" and ")[0]
     if first != phrase.text and (following == said or (following == "of" and at > phrase.end)):
         return replace(phrase, text=first, of=None)  # "for the start and integers | for the end"
+    if said in _IS and " " not in phrase.text and _is_part(tokens, phrase, at):
+        return None
+    if said in _IS and " " not in phrase.text and following in _TO_WHAT and not _is_relative(tokens, at):
+        what = noun_phrase(tokens, at + 1)  # "is a tribute to the people of Ost"
+        return None if what and what.kind == "name" else _with_modifier(tokens, phrase, at)
     many = _MANY.match(f"{phrase.determiner} {phrase.text}".lstrip()) or _MANY.match(phrase.text)
     vague = bool(many or _KIND_ONLY.fullmatch(phrase.text)) and _is_plain(phrase.text)
     definite = phrase.determiner == "the" or phrase.text.startswith("one of ") or ORDINAL.match(phrase.text)
@@ -135,6 +145,13 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:
     if whole and not needs and tokens.is_(whole.end, "comma"):
         whole = None  # "with a long, dry tail"
     return whole or (None if needs or vague else phrase)
+
+
+def _is_part(tokens: Tokens, phrase: Phrase, at: int) -> bool:
+    """Return whether a noun says nothing without what it is joined with: "a softer, more open sound"."""
+    if phrase.determiner == "the":
+        return tokens.is_(at, "and")  # "the leader and the main voice of Kell"
+    return tokens.is_(at, "comma") and tokens[at + 1].text in {"more", "less", "most"}
 
 
 def _is_plain(text: str) -> bool:
@@ -208,10 +225,20 @@ def _is_common(tokens: Tokens, at: int) -> bool:
 def _with_modifier(tokens: Tokens, phrase: Phrase, at: int) -> Phrase | None:
     """Take along what begins at a place; nothing if that is long, torn, or refers to something outside of it."""
     end = _end_of_modifier(tokens, at)
-    if end <= at or tokens.is_(end - 1, "det", "prep", "and", "ing", "rel", "sub"):
+    if end <= at or tokens.is_(end - 1, "det", "prep", "and", "ing", "rel", "sub") or _is_broken(tokens, at, end):
         return None
     text = f"{phrase.text} {tokens.text(at, end)}"
     return replace(phrase, text=text, end=end, of=None)
+
+
+def _is_broken(tokens: Tokens, at: int, end: int) -> bool:
+    """Return whether a clause breaks off: "that are listed, as", "in which color (hue) varies"."""
+    if tokens.is_(end, "comma") and tokens.is_(end - 1, "past") and tokens.is_(end - 2, "be"):
+        return True
+    if tokens.is_(end, "open") and tokens[at + 1].text in _RELATIVE:
+        return not any(tokens.is_(place, "be", "have", "do", "modal", "pres", "past") for place in range(at, end))
+    own = tokens[at].text == "that" and tokens.is_(at + 1, "det", "name") and not verb_at(tokens, at + 1)
+    return own and tokens.is_(end, "and")  # "that the line is x and the point is y"
 
 
 def _end_of_modifier(tokens: Tokens, at: int) -> int:

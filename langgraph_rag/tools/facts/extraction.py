@@ -90,6 +90,7 @@ _NOT_STATED = re.compile(
 _ITEM = re.compile(r"(?:[-*+•>|]|\d{1,3}[.)])\s+")
 _TERM = re.compile(r"[-*•] (?P<term>`{0,2}[\w.-]+`{0,2}): (?P<article>An? )?(?P<told>\w[^:;`]{4,160}[^\s:;`.])\.$")
 _TERM_LINE = re.compile(r"`{0,2}(?P<term>[\w.-]+)(?: [A-Z_]+)?(?:\([^()]*\))?`{0,2}:(?:$| (?=\w[^:]*\.$))")
+_OPTION_LINE = re.compile(r"(?:-\w, )?(?P<term>--?[a-z][\w-]*)(?:[ =][A-Z_]+)?(?:, -.*)?$|.*\): (?P<argument>\w+):$")
 _FRAGMENT = re.compile(r"(?:the|an?|your?|if|when|that|which|to)\b")
 _SPEAKER = re.compile(r"[^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,4}: (?=\S)")
 
@@ -126,6 +127,8 @@ def _stated(topic: Topic, sentence: str, *, first: bool) -> Iterator[_Triple]:
         return
     if line := _TERM_LINE.match(sentence):
         topic.term = "" if topic.is_named(line["term"]) else line["term"]
+    elif line := _OPTION_LINE.match(sentence):
+        topic.term = line["term"] or line["argument"]
     if fields := fields_of(sentence):
         if len(fields) > 1 or not (topic.term or topic.is_row(fields[0][0])):
             yield from field_facts(topic.title, fields)

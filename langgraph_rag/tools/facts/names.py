@@ -141,6 +141,7 @@ _TWO_DATES = re.compile(
 )
 _OTHER_TIMES = re.compile(r"[,;]\s*(?:(?:r|fl)\.|reigned|ruled|in office)")
 _WORD_OR_MARK = re.compile(r"\w+|[^\w\s.]")
+_ABOUT = re.compile(r"\b(c\.|ca\.?|circa|about|around) ?$")
 _BEFORE_BIRTH = frozenset(
     "born b c ca circa about around before bef bf after aft between early late or née né in on of by "
     "baptised baptized christened bap bapt possibly probably perhaps likely".split()
@@ -170,7 +171,8 @@ def life_dates(brackets: str) -> Iterator[tuple[str, str]]:
         dates = [span for span in spot(text) if span.kind == "date" and not _RANGE.search(text[: span.start])]
         names = [span for span in spot(text) if span.kind == "name"]
         for date in dates:
-            yield f"{event} on", date.text
+            about = _ABOUT.search(text[: date.start])
+            yield f"{event} on", f"{about[1]} {date.text}" if about else date.text
         places = [name for name in names if not (dates and 0 < name.start < dates[0].start)]  # no "born Jon Ray, 1900"
         if places and places[0].text[0].isupper():
             yield f"{event} in", whole_place(places, text)

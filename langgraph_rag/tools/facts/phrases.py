@@ -242,6 +242,13 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
             break
         if not following or following.kind == "pronoun" or not _alike(found[-1], following):
             break
+        apart = (
+            conjunction or tokens.after_brackets(place) > place or tokens.sentence[tokens[place - 1].end - 1] in '"”'
+        )
+        if preposition and apart and tokens[following.end].text == preposition and following.kind == "name":
+            after = following.end + 1
+            if tokens.is_(after + tokens.is_(after, "det"), "name"):
+                break  # "played Bo in Kell (1980), Ida in Ost"
         if preposition and comma and conjunction and not anded and len(found) == 1:
             break  # "for A, and the B" is more of what stands before "for"
         each = first.of is not None and first.of.kind == "name" and first.head.endswith("s")  # "voices of Bo, Ida and"
@@ -266,6 +273,17 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
         named = found[:4] if preposition in {"in", "at", "near", "from", "of", "to", "outside", "on"} else found
         return [replace(first, text=", ".join(one.text for one in named), end=place)], place
     return _merged(tokens, found), place
+
+
+def alternatives(tokens: Tokens, phrases: list[Phrase]) -> list[Phrase]:
+    """Return "A or B" as one phrase; other phrases as they are."""
+    first, last = phrases[0], phrases[-1]
+    if len(phrases) == 1 or tokens[last.start - 1].text != "or" or first.owned or first.cut or last.cut:
+        return phrases
+    begin = first.start
+    while tokens.is_(begin, "det"):
+        begin += 1
+    return [replace(first, text=tokens.text(begin, last.end), end=last.end, of=None, before="")]
 
 
 def _share_name(role: Phrase, named: Phrase) -> bool:
@@ -447,6 +465,8 @@ def prepositional(tokens: Tokens, place: int) -> tuple[str, list[Phrase], int] |
         if len(whole) == 1 and end > phrase.end:
             phrase = replace(phrase, of=whole[0], text=tokens.text(phrase.end - 1, end), end=end)
     phrases, end = joined(tokens, phrase, preposition)
+    if preposition != "as":  # "known as A or B"
+        phrases = alternatives(tokens, phrases)
     if preposition == "between" and len(phrases) > 1:
         phrases = [replace(phrase, text=tokens.text(phrase.start + bool(phrase.determiner), end), before="", end=end)]
     if preposition in {"after", "before", "until", "till", "since", "as", "like", "than"} and verb_at(tokens, end):
@@ -490,8 +510,15 @@ def opening(tokens: Tokens, place: int) -> tuple[int, list[tuple[str, Phrase]]] 
     return end, asides
 
 
+_OF_TIME = re.compile(
+    r"\b(?:1\d|20)\d\ds?\b|\b(?:centur|decade|season|year|month|week|day|hour|minute|game|match|election|a\.?m|p\.?m|BC|AD)"
+)
+
+
 def _tells_when_or_where(preposition: str, phrase: Phrase) -> bool:
     dated = phrase.kind == "date" or any(map(str.isdigit, phrase.text))
+    if phrase.kind in {"number", "noun"} and phrase.text[0].isdigit() and not _OF_TIME.search(phrase.text):
+        dated = False  # "In 2D plots"
     times = {
         "in",
         "on",

@@ -272,6 +272,7 @@ _UNIT = re.compile(
 )
 _DESCRIBES = re.compile(r"[a-z](?:ent|iple|ed|ing)$")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th) ")
+_THAT_YEAR = re.compile(r",? (?:of )?(?:that|the same|the following|the next) year\b")
 HOLLOW = frozenset(  # nouns that say nothing of themselves
     "one way part time number variety place role fact case example kind type sort form member set series thing "
     "lot range group result use name value reason purpose amount end start day year years point matter issue "
@@ -313,6 +314,8 @@ class Statements:
                 phrase = replace(phrase, determiner="several")
         if phrase.kind == "pronoun" or phrase.cut or len(phrase.text.split()) > _LONGEST_END:
             return
+        if phrase.kind == "date" and _THAT_YEAR.match(self.tokens.sentence, self.tokens[phrase.end - 1].end):
+            return  # "on 5 July that year"
         short, full = phrase.text, completed(self.tokens, phrase, relation)
         if full is None or not 0 < len(full.text.split()) <= _LONGEST_WHOLE:
             return
@@ -380,7 +383,10 @@ class Statements:
         if len(whole.split()) > LONGEST_RELATION or _PRONOUNS_INSIDE & set(whole.lower().split()):
             return
         said = normalise(phrase.text).replace(" ", "")  # "FontSize is the font size"
-        self.facts.extend((head, whole, phrase.text.rstrip(" ,")) for head in subject.heads if normalise(head) != said)
+        heads = (
+            head for head in subject.heads if normalise(head) != said and not _tells_kind(head, whole, phrase.text)
+        )
+        self.facts.extend((head, whole, phrase.text.rstrip(" ,")) for head in heads)
 
     def say_at(
         self, subject: Subject, relation: str, carried: str, preposition: str, phrases: Sequence[Phrase], base: str = ""
@@ -478,7 +484,13 @@ class Statements:
         return replace(phrase, text=phrase.text[after:].strip(), before=phrase.before[after:].strip())
 
 
+def _tells_kind(head: str, relation: str, kind: str) -> bool:
+    """Return whether a title already says what a fact does: "Kell (song) is a song"."""
+    return relation in {"is", "was"} and head.endswith((f" ({kind})", f" {kind})"))
+
+
 _COMMON = re.compile(r".*(?:s|ing|tion|sion|ity|ment|ness|ism|ship|ence|ance|ure|age|ency|ancy|phy|logy)")
+_OF_OPTION = frozenset("specifies sets enables disables selects limits changes".split())
 _VALUES = frozenset({"True", "False", "None", "Null"})
 _TOWNS = frozenset(  # whose name follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
@@ -507,7 +519,8 @@ class Subjects:
             self.facts.append((topic.title, "known as", found[0].strip('"“” ')))
             return Subject((topic.title,)), tokens.place_of(found[1])
         if place == 0 and topic.is_identifier and tokens.is_(0, "pres") and tokens[1].text != "of":
-            if topic.term and tokens[0].text != "defaults":
+            of_option = topic.term.startswith("-") and tokens[0].text in _OF_OPTION
+            if topic.term and tokens[0].text != "defaults" and not of_option:
                 return None
             topic.meant = True
             return Subject((topic.title,), topic.term), 0  # "returns the number of rows" about `count()`
@@ -706,6 +719,8 @@ class Subjects:
         if topic.is_named(whole):
             return Subject((topic.title,)), phrase.end
         if phrase.head in KINDS and phrase.end - first == 2:
+            if not phrase.determiner and tokens.is_(phrase.end, "comma") and tokens[first].text.istitle():
+                return None  # "Legacy terminal, written for"
             return Subject((tokens[first].text,)), phrase.end
         one = not phrase.head.endswith("s") or phrase.head.rstrip("s") in KINDS  # or "PO files"
         return (
