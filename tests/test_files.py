@@ -53,10 +53,10 @@ def test_a_markdown_file_is_titled_by_its_front_matter_or_heading(
 @pytest.mark.parametrize(
     ("note", "text"),
     [
-        ("Its mayor is Dahl. ![[map.png|300]] He is old.", "Its mayor is Dahl.  He is old."),
+        ("Its mayor is Dahl. ![[map.png|300]] He is old.", "Its mayor is Dahl. He is old."),
         ("See [[People#Berit Nygaard]] and [[#Boats]].", "See People, Berit Nygaard and Boats."),
         ("It is written in [[languages|C#]] and [[F#]].", "It is written in C# and F#."),
-        ("Ada led it. %%Is that\nso?%% It was new.", "Ada led it.  It was new."),
+        ("Ada led it. %%Is that\nso?%% It was new.", "Ada led it. It was new."),
     ],
 )
 def test_notes_of_obsidian_are_read_as_they_are_seen(tmp_path: Path, note: str, text: str) -> None:
@@ -170,7 +170,7 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
         ("<table><td>a<![0]</td></table>", "a"),
         ("<div><![CDATA[x > y]]>By <![if !IE]>Ada<![endif]></div>", "By Ada"),
         ("One  \ntwo.", "One\ntwo."),
-        ("By Ada.[^1] `a[^1]` \\[^b]\n\n[^1]: https://kell.example", "By Ada. a[^1] [^b]"),
+        ("By Ada.[^1] `a[^1]` \\[^b]\n\n[^1]: https://kell.example", "By Ada. a[^1] [^b]\n\nhttps://kell.example"),
         ("- Config:\n  ```yaml\n  - name: x\n  ```", "- Config:\n  ```yaml\n  - name: x\n  ```"),
         (
             "~~~py\nx\n~~~\n\n    y\n\n- z\n  ````\n  ```\n  ````",

@@ -415,7 +415,7 @@ def with_whole_names(facts: Sequence[Fact], passage: Record) -> list[Fact]:
     return named
 
 
-_WITH_MORE = re.compile(r"\b(?:to|of|for|in|on|at|by|with|from|that|who|which|and|as)\b")
+_WITH_MORE = re.compile(r"\b(?:to|of|for|in|on|at|by|with|from|that|who|which|as)\b")
 
 
 def _without_role(end: str) -> str:
