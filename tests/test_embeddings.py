@@ -261,10 +261,11 @@ def test_a_format_is_not_chosen_if_vectors_depend_on_their_batch(least: int, cho
 
 
 def test_texts_are_not_padded_beyond_what_a_model_can_read(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sentence_transformer: Any = pytest.importorskip("langgraph_rag.tools.ingest.sentence_transformer")
-    model: Any = sentence_transformer.read_model(str(tiny), "mean")
+    pytest.importorskip("sentence_transformers")
+    encoders: Any = pytest.importorskip("langgraph_rag.tools.ingest.encoders")
+    model: Any = encoders.read_model(str(tiny), "mean")
     model.max_seq_length = 37
-    monkeypatch.setattr(sentence_transformer, "read_model", lambda *_: model)
+    monkeypatch.setattr(encoders, "read_model", lambda *_: model)
     embeddings = SentenceEmbeddings("x", str(tiny), Family())
     texts = ["mill " * number for number in (1, 2, 14, 20, 20, 31, 60)]
 
@@ -337,7 +338,7 @@ def test_a_transformer_runs_as_one_call_with_the_same_vectors_and_as_it_is_where
     tiny: Path,
 ) -> None:
     load: Any = pytest.importorskip("sentence_transformers").SentenceTransformer
-    encoder: Any = pytest.importorskip("langgraph_rag.tools.ingest.sentence_transformer").SentenceTransformerEncoder
+    encoder: Any = pytest.importorskip("langgraph_rag.tools.ingest.encoders").SentenceTransformerEncoder
     plain, traced, odd = (load(str(tiny), device="cpu") for _ in range(3))
     texts = ["mill " * n for n in (1, 3, 40)]
 

@@ -15,7 +15,7 @@ from test_cli import run
 
 from langgraph_rag import KnowledgeBase
 from langgraph_rag.errors import DocumentError, UnknownNameError
-from langgraph_rag.tools.ingest.exchange import Form, export, import_from
+from langgraph_rag.exchange import Form, export, import_from
 
 STATED = ["The Salt Road", "was produced by", "Casper Holm"]
 INVENTED = ["The Salt Road", "was produced by", "Ines Barrow"]

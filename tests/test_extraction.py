@@ -484,7 +484,7 @@ async def test_what_cannot_be_read_is_left_alone_for_a_while(
         asked = []
         for seconds in (0.0, 0.0, 0.0, 601.0):
             later = time.monotonic() + seconds
-            monkeypatch.setattr("langgraph_rag.tools.ingest.indexing.time.monotonic", lambda later=later: later)
+            monkeypatch.setattr("langgraph_rag.tools.ingest.lazy_facts.time.monotonic", lambda later=later: later)
             model.received.clear()
             assert await kb.atriples(kb.ids()) == []
             asked.append(len(model.received))

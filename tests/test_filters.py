@@ -303,7 +303,7 @@ def test_a_run_whose_filter_hides_everything_ends_at_once(teams: KnowledgeBase, 
 
 
 async def test_every_read_of_a_run_is_filtered(teams: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.knowledge_base.context", lambda: Context(filter=LAW))
+    monkeypatch.setattr("langgraph_rag.tools.retrieve.reads.context", lambda: Context(filter=LAW))
     everything, hidden = list(TEAM_OF), "salt-road"
     assert set(await teams.aids()) == SEEN
     assert set(ids(await teams.apassages(everything))) == SEEN

@@ -38,7 +38,7 @@ LAYERS = [
     {"graphs", "agents", "retriever", "conversation"},
     {"methods"},
     {PACKAGE},
-    {"events", "narration", "evaluation", "graph_pictures", "testing"},
+    {"events", "narration", "evaluation", "exchange", "graph_pictures", "testing"},
     {"chat", "training", "distributed"},
     {"cli", "studio"},
     {"__main__"},

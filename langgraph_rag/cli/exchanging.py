@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from langgraph_rag.cli.options import EmbeddingsName, KbFolder, embedder, embedder_of, named_path
+from langgraph_rag.exchange import Form, copy, export, import_from
 from langgraph_rag.naming import counted
-from langgraph_rag.tools.ingest.exchange import Form, copy, export, import_from
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 

@@ -196,11 +196,13 @@ def _support(question: Question) -> list[str]:
 def _model(base: str, device: str) -> Any:
     """Load the model to start from."""
     try:
-        from langgraph_rag.tools.ingest import sentence_transformer
+        import sentence_transformers  # noqa: F401 - which the model needs, too
+
+        from langgraph_rag.tools.ingest.encoders import read_model
     except ImportError as error:
         raise MissingExtraError("training an aligner", "minilm") from error
     source = str(packaged_minilm()) if base == MINILM else base
-    model = sentence_transformer.read_model(source, family_of(Path(base).name).pooling)
+    model = read_model(source, family_of(Path(base).name).pooling)
     try:
         return model.to(device)
     except (RuntimeError, AssertionError) as error:
@@ -208,7 +210,7 @@ def _model(base: str, device: str) -> Any:
 
 
 def _save(model: Any, folder: Path) -> None:
-    from langgraph_rag.tools.ingest.sentence_transformer import without_bar
+    from langgraph_rag.tools.ingest.encoders import without_bar
 
     with without_bar():
         model.to(CPU).save(str(folder), create_model_card=False)

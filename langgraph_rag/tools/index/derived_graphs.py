@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 from weakref import WeakKeyDictionary
@@ -32,7 +31,7 @@ from langgraph_rag.tools.index.entity_graph import EntityGraph, EntityIndex, Tri
 from langgraph_rag.tools.index.entity_rows import Given
 from langgraph_rag.tools.index.hierarchy_graph import Contents, HierarchyGraph, HierarchyIndex, contents_of
 from langgraph_rag.tools.index.tables import PassageTable, Stored, Texts
-from langgraph_rag.tools.stores.database import ChangeLog, Incremental
+from langgraph_rag.tools.stores.database import ChangeLog, Incremental, changed_since
 from langgraph_rag.tools.stores.metadata import Visible
 from langgraph_rag.tools.stores.opening import RECORDS
 from langgraph_rag.tools.stores.records import INDEXES, Records, RecordStore
@@ -181,7 +180,7 @@ class Followed(Generic[AnyIndex, Graph]):
         files = self._opened()
         ends, index = files or ([], self._source.opened(None))
         now = [log.end for log in self._source.logs]
-        ids: Sequence[str] | None = self._changed_since(ends) if files else None
+        ids: Sequence[str] | None = changed_since(self._source.logs, ends) if files else None
         if ids is None:
             index, ids = self._source.opened(None), self._source.ids()
         if len(ids) < max(least, len(index.passages) // share if share else 0):
@@ -201,7 +200,7 @@ class Followed(Generic[AnyIndex, Graph]):
         if files:
             self._used = sum(files[0])
         before, index = files or (kept[:2] if kept else ([], self._source.opened(None)))
-        ids = self._changed_since(before) if before else None
+        ids = changed_since(self._source.logs, before) if before else None
         if ids is None:  # nothing is there, or the log does not reach back so far
             index = self._taken(self._source.opened(None), self._source.ids()).made()
         else:
@@ -220,12 +219,6 @@ class Followed(Generic[AnyIndex, Graph]):
         for some in _pages(ids):
             index.take(some, self._source.read(some))
         return index
-
-    def _changed_since(self, ends: Sequence[int]) -> list[str] | None:
-        """Return the ids that changed since these ends of the logs; None if all may have changed."""
-        missed = [log.since(end) for log, end in zip(self._source.logs, ends, strict=True)]
-        told = [ids for ids in missed if ids is not None]
-        return list(dict.fromkeys(chain.from_iterable(told))) if len(told) == len(missed) else None
 
     # --- files -------------------------------------------------------------------------------------------------------
     def _opened(self, newer_than: int = -1) -> tuple[list[int], AnyIndex] | None:

@@ -566,10 +566,6 @@ class TripleGraph:
                     fact["triple"] = self._by_passage[fact["passages"][0]][edge]
             self._shared.clear()
 
-    def outgrown(self) -> bool:
-        """Return False, as removed facts take no space."""
-        return False
-
     def _count_spellings(self, edge: Edge, triple: list[str], change: int) -> None:
         for node, spelling in ((edge[0], triple[0]), (edge[1], triple[2])):
             spellings = self._spellings[node]

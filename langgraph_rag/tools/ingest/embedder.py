@@ -166,10 +166,15 @@ class SentenceEmbeddings(Embeddings):
 
     def _load(self) -> "Encoder":
         try:
-            from langgraph_rag.tools.ingest import encoders, sentence_transformer
+            import sentence_transformers  # noqa: F401 - which this one needs, too
+
+            from langgraph_rag.tools.ingest import encoders
         except ImportError as error:
             raise MissingExtraError(f"embedder {self._source!r}", "minilm") from error
-        read = partial(sentence_transformer.read, self._source, self.family.pooling)
+
+        def read() -> "Encoder":
+            return encoders.SentenceTransformerEncoder(encoders.read_model(self._source, self.family.pooling))
+
         return encoders.load(self._source, read, self._device)
 
 
@@ -200,9 +205,8 @@ def load_minilm(device: str) -> "Encoder":
     """
     folder = packaged_minilm()
     from langgraph_rag.tools.ingest import encoders
-    from langgraph_rag.tools.ingest import encoders as minilm
 
-    return encoders.load(MINILM, partial(minilm.MiniLM, folder), device)
+    return encoders.load(MINILM, partial(encoders.MiniLM, folder), device)
 
 
 _minilm = thread_safe_cache(load_minilm)

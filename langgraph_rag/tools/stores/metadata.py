@@ -325,10 +325,6 @@ class _Rows:
         if self._any:
             self._filter.check(self._kinds, known)
 
-    def outgrown(self) -> bool:
-        """Return False, as removed passages take no space."""
-        return False
-
     def visible(self) -> Visible:
         """Return the passages as they are now."""
         seen = sorted(self._seen.items(), key=lambda item: item[1][0])

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import Protocol
 from urllib.parse import unquote
 
 from filelock import FileLock, Timeout
@@ -58,6 +57,27 @@ class WriteLock:
             if self.held:
                 self._file.release()
             self.held = False
+
+
+class _Shared:
+    """Instead of a lock for changes, where the server puts them in order; in one process, one thread changes.
+
+    Args:
+        cache: the lock on the indexes of this machine, which one process writes.
+    """
+
+    held = True
+
+    def __init__(self, cache: WriteLock) -> None:
+        self._cache, self.writing = cache, threading.Lock()
+
+    def acquire(self) -> bool:
+        """Return True."""
+        return True
+
+    def release(self) -> None:
+        """Release the indexes of this machine."""
+        self._cache.release()
 
 
 RECORDS = "records.sqlite"
@@ -126,24 +146,6 @@ def needing_to_write(path: Path) -> Iterator[None]:
         raise KnowledgeBaseError(f"{path} cannot be opened: {error.strerror or error} ({NEEDS_WRITING})") from error
 
 
-class Lock(Protocol):
-    """Who may change a knowledge base."""
-
-    @property
-    def held(self) -> bool:
-        """Whether this opening has the lock."""
-
-    @property
-    def writing(self) -> threading.Lock:
-        """Held by the thread that makes changes."""
-
-    def acquire(self) -> bool:
-        """Take the lock unless another process has it; return whether it is held now."""
-
-    def release(self) -> None:
-        """Release it."""
-
-
 class Access:
     """One opening of a knowledge base, with its lock for changes.
 
@@ -154,7 +156,9 @@ class Access:
         read_only: whether no changes are made.
     """
 
-    def __init__(self, name: object, lock: Lock, is_there: Callable[[], bool], *, read_only: bool) -> None:
+    def __init__(
+        self, name: object, lock: WriteLock | _Shared, is_there: Callable[[], bool], *, read_only: bool
+    ) -> None:
         self._path, self._lock, self._read_only = name, lock, read_only
         self._process, self._is_there = os.getpid(), is_there
         self._changing_here = threading.RLock()  # reentrant, as a change may close the knowledge base
@@ -391,24 +395,3 @@ def _cache(name: str, history: str) -> Path:
             f"in {_CACHE}"
         ) from error
     return folder
-
-
-class _Shared:
-    """Instead of a lock for changes, where the server puts them in order; in one process, one thread changes.
-
-    Args:
-        cache: the lock on the indexes of this machine, which one process writes.
-    """
-
-    held = True
-
-    def __init__(self, cache: WriteLock) -> None:
-        self._cache, self.writing = cache, threading.Lock()
-
-    def acquire(self) -> bool:
-        """Return True."""
-        return True
-
-    def release(self) -> None:
-        """Release the indexes of this machine."""
-        self._cache.release()

@@ -111,10 +111,6 @@ class VectorRows:
         if gone and len(left) < len(self._ids):
             self._ids, self._vectors = [self._ids[place] for place in left], self._vectors[left]
 
-    def outgrown(self) -> bool:
-        """Return False, as removed vectors take no space."""
-        return False
-
     def table(self) -> VectorTable:
         """Return the vectors as they are now."""
         return VectorTable(self._ids, self._vectors[: len(self._ids)])
