@@ -343,6 +343,38 @@ GENERATED = {
         "Grinds.",
     ),
     "answers that unfold": ("<dl><dt>Who built it?<dd style='display:none'>Ada did.</dl>", "Who built it?\n\nAda did."),
+    "MkDocs's tabs, notes and code": (
+        "<div class=tabbed-set><input type=radio id=a><input type=radio id=b><div class=tabbed-labels>"
+        "<label for=a>Linux</label><label for=b>Mac</label></div><div class=tabbed-content><div><p>Use apt.</div>"
+        "<div><p>Use brew.</div></div></div><table class=highlighttable><tr><th colspan=2>a.py<tr><td class=linenos>1"
+        "<td><pre>x = 1</pre></table><div class=footnote><hr><ol><li>Old. <a class=footnote-backref>x</a></ol></div>",
+        "Linux:\n\nUse apt.\n\nMac:\n\nUse brew.\n\na.py\n\n```\nx = 1\n```\n\nOld.",
+    ),
+    "Bootstrap's tabs": (
+        "<ul class='nav nav-tabs'><li><a href='#a'>Rye</a><li><a href='#b'>Oats</a></ul>"
+        "<div class=tab-pane id=a>It is old.</div><div class=tab-pane id=b>It is new.</div>",
+        "Rye:\n\nIt is old.\n\nOats:\n\nIt is new.",
+    ),
+    "Asciidoctor's contents, box and notes": (
+        "<div id=toc class=toc><div id=toctitle>Table of Contents</div><ul><li><a href='#a'>Mill</a></ul></div>"
+        "<div class='admonitionblock note'><table><tr><td class=icon><i title=Note></i><td>Mind it.</table></div>"
+        "<div id=footnotes><div class=footnote><a href='#_footnoteref_1'>1</a>. Old.</div></div>",
+        "Mind it.\n\nOld.",
+    ),
+    "what Sphinx makes of lists": (
+        "<ol class='loweralpha simple'><li>rye<li>oats</ol><p>On.<table class=hlist><tr><td><ul><li>a</ul><td>"
+        "<ul><li>b</ul></table><dl><dt>mill<span class=classifier>old</span><dd>It grinds.</dl>"
+        "<div class=citation><span class=label>[<a role=doc-backlink>Ada31</a>]</span><p>Told.</div>",
+        "- a. rye\n- b. oats\n\nOn.\n\n- a\n- b\n\nmill : old: It grinds.\n\n[Ada31]\n\nTold.",
+    ),
+    "MathJax's marks": (
+        "<p>\\(x_1\\), \\[\na = b\n\\] and \\(so\\), <code>\\(x_1\\)</code>. <b>Mill</b> : old",
+        "x_1, a = b and \\(so\\), \\(x_1\\). Mill : old",
+    ),
+    "a number above the note": (
+        "<p>Old.<sup><a href='#n'>2</a></sup><p id=n><sup>2</sup> It <sup>14</sup>C.",
+        "Old.\n\nIt ^14C.",
+    ),
     "a hidden list": ("<dl><dt hidden>Who?<dd hidden>Ada.</dl><p>On.", "On."),
 }
 

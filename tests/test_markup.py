@@ -203,6 +203,22 @@ MARKS = {
         "Harl, {{ dam }} and {{ mill }}",
     "See [](dams.md), <project:#mill-x>, [](#how) and <https://dam.example>.":
         "See dams, mill-x, how and https://dam.example.",
+    "It grinds^[Says *Ada* [@berg, p. 3].] rye [see @lind:20; -@berg]. @berg2031 [p. 1] and @ann, a@b2031.cc, @fig:a.":
+        "It grinds rye [see lind:20; berg]. berg2031 [p. 1] and @ann, a@b2031.cc, fig:a.\n\nSays Ada [berg, p. 3].",
+    "| Mill |\n|---|\n| Harl^[Old.] |\n\n- dam^[New.]": "- Mill: Harl\n\nOld.\n\n- dam\n\n  New.",
+    "From $20, then $30 to $5-$10, **$20** or **$30**, $1k and $2k; $20=$30, ($4) or ($5); $5 < x < $6.":
+        "From $20, then $30 to $5-$10, $20 or $30, $1k and $2k; $20=$30, ($4) or ($5); $5 < x < $6.",
+    "{% include toc.html %}\n[a]({% link a.md %} \"A\") [b]({{ url }}{% post_url b %}){% if x %} c{% endif %} "
+    "`{% d %}`\n{% comment %}\nno\n{% endcomment %}\n{% highlight sh %}\nls\n{% endhighlight %}\n\n"
+    "```{=latex}\n\\x\n```\n":
+        "a b c {% d %}\n\n```sh\nls\n```",
+    "{% tabs %}\n{% tab title=\"Linux\" %}\nUse apt.\n{% endtab %}\n{{< tab \"Mac\" >}}\nUse brew.\n{{< /tab >}}":
+        "Linux:\n\nUse apt.\n\nMac:\n\nUse brew.",
+    "export const a = 1;\n\n<TabItem value=\"a\" label=\"Linux\">\n\nUse apt.\n\n</TabItem>\n"
+    "<Step title='Oil'>Dry.</Step>":
+        "Linux:\n\nUse apt.\n\nOil:\n\nDry.",
+    "<table><tr><th></th><th>2031</th></tr>\n<tr><td>Rye</td><td>3 t</td></tr></table>\n<p>Old, <del>new</del>":
+        "- Rye; 2031: 3 t\n\nOld,",
     "As told.[^a]\n\n[^a]: By Ada.\n\n    And Bo.": "As told.\n\nBy Ada.\n\nAnd Bo.",
 }  # fmt: skip
 
@@ -210,6 +226,62 @@ MARKS = {
 @pytest.mark.parametrize("markup", MARKS)
 def test_marks_of_dialects_of_markdown_are_no_text(markup: str) -> None:
     assert "\n\n".join(part.text for part in read_markdown(markup)[1]) == MARKS[markup]
+
+
+DRAWN = """
+  Mill     Wheels
+  ------- -------
+  Harl          2
+  Kell |        3
+
++------+-------------+
+| Mill | Grain       |
++:=====+:===========:+
+| Harl | rye, `oats` |
+|      | and barley  |
++------+-------------+
+| none of both       |
++------+-------------+
+
+---------------------------
+  Mill   Built  Told of it
+-------- ------ -----------
+  Harl   1883   It burned
+                in 1901.
+
+  Kell   1890   It stands.
+---------------------------
+"""
+
+
+def test_tables_that_pandoc_draws_are_rows() -> None:
+    assert read_markdown(DRAWN)[1][0].text.split("\n") == [
+        "- Mill: Harl; Wheels: 2",
+        "- Mill: Kell |; Wheels: 3",
+        "",
+        "- Mill: Harl; Grain: rye, oats and barley",
+        "- Mill: none of both; Grain: none of both",
+        "",
+        "- Mill: Harl; Built: 1883; Told of it: It burned in 1901.",
+        "- Mill: Kell; Built: 1890; Told of it: It stands.",
+    ]
+    in_code = f"```\n{DRAWN}```"
+    assert read_markdown(in_code)[1][0].text.split() == in_code.split()
+    assert read_markdown("Mill\n----  ----\n\n- - -\n\n--- ---\n")[1][0].text  # nothing below, or no end
+
+
+@pytest.mark.parametrize(
+    ("markup", "title", "text"),
+    [
+        ("% Mills of\n  Tolmar\n% Ada; Bo\n% 2031\n\nThey grind.", "Mills of Tolmar", "They grind."),
+        ("% a remark of MyST\n\n(mill)=\n# Mill\n\nIt grinds.", "Mill", "It grinds."),
+        ("# Mill [![Build](b.svg)](ci.md) ![npm](n.svg)\n\nIt grinds.", "Mill", "It grinds."),
+        ('<h1 align="center"><img alt="Logo"> Mill</h1>\n\nIt grinds.', "Mill", "It grinds."),
+        ('+++\ntitle = "Mill"\nzip = 01234\n+++\nIt grinds.', "Mill", "It grinds."),
+    ],
+)
+def test_a_title_is_what_the_writer_gave(markup: str, title: str, text: str) -> None:
+    assert read_markdown(markup)[:2] == (title, [Section((), text)])
 
 
 def test_boxes_without_end_take_no_time() -> None:

@@ -71,6 +71,11 @@ def test_roles_links_and_escapes_leave_no_marks(tmp_path: Path, markup: str, tex
         (".. versionadded:: 5.1", "New in version 5.1."),
         (".. versionchanged:: 2.0\n\n   It turns.", "Changed in version 2.0: It turns."),
         (".. deprecated:: 3.2 Use :func:`dam`.", "Deprecated since version 3.2: Use dam."),
+        (".. version-added:: 3.2\n   It grinds.", "New in version 3.2: It grinds."),
+        (".. deprecated-removed:: 3.2 3.4\n   Use it.",
+         "Deprecated since version 3.2, will be removed in version 3.4: Use it."),
+        (".. availability:: Unix, not Tolmar.", "Availability: Unix, not Tolmar."),
+        (".. program:: mill\n\n:pep:`8#names`, :numref:`Table %s <a>`", "PEP 8, Table"),
         (".. code-block:: python\n   :caption: x\n\n   a = 1\n\n   b", "```\na = 1\n\nb\n```"),
         (".. sourcecode::\n\n   a = 1", "```\na = 1\n```"),
         (".. function:: turn(speed)\n              stop()\n   :module: mill\n\n   Turns *it*.",
@@ -175,6 +180,13 @@ def test_nothing_is_lost_of_what_cannot_be_parsed(broken: str) -> None:
 
     words = {"Harl", "word", "deeper", "Mill", "below"}.intersection(broken.split())
     assert all(word in found for word in words)
+
+
+def test_a_file_that_only_includes_others_is_no_problem(tmp_path: Path) -> None:
+    (tmp_path / "a.rst").write_text(".. include:: b.rst\n")
+    (tmp_path / "b.rst").write_text("It grinds.\n")
+
+    assert [document["text"] for document in read_documents(tmp_path)] == ["It grinds."]
 
 
 def test_substitutions_that_hold_each_other_end() -> None:

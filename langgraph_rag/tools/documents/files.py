@@ -442,8 +442,11 @@ def _of_text(file: Path, given: str) -> list[dict[str, object]]:
     text = _read(file, decoded_page if kind in HTML else decoded)
     if kind not in HTML | MARKDOWN | RST:
         kind = given or ending_of(text)
-    if kind in HTML | RST:
-        return _sections_of_page(restructured_text_to_html(text) if kind in RST else text, file)
+    if kind in RST:
+        html = restructured_text_to_html(text)
+        return _sections_of_page(html, file) if html.strip() else []  # it only includes or lists other files
+    if kind in HTML:
+        return _sections_of_page(text, file)
     if kind in MARKDOWN:
         return _sections(text, file)
     return [{"title": opening_of(text) or _name_of(file), "text": text}]

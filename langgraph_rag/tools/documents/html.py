@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
 from bs4.dammit import EncodingDetector
-from bs4.element import NavigableString
+from bs4.element import Comment, NavigableString
+from lxml.html import defs
 from markdownify import MarkdownConverter
 from webencodings import lookup
 
@@ -38,6 +39,7 @@ _LEADING = frozenset("contents home index modules next prev previous top up".spl
 _CONTENT = "body, main, [role=main], article, h1"  # what holds one is named after the menu beside it
 _KEYS = frozenset("hnpu")  # of links to the first, next, previous page, and to the one above
 _MOSTLY = 0.5  # of the letters of a part with such a name: in links
+_TITLES = "h1, h2, h3, h4, h5, h6, .title, [id$=title]"
 _LONGEST_SIGN = 300  # characters of what holds links to the pages before and after
 _UNFOLDING = frozenset(
     "accordion answer collapse collapsible expandable faq pane panel spoiler tab tabcontent tabpanel tabs".split()
@@ -58,9 +60,9 @@ _NOTED = (
 )
 _BACK = (
     "a[role~=doc-backlink], a[data-footnote-backref], .footnote-back, .footnote-backref, .reversefootnote, "
-    ".mw-cite-backlink, .fn-backref, .footnote > .label, .footnote > .fn-bracket"
+    ".mw-cite-backlink, .fn-backref, .footnote > .label, .footnote > .fn-bracket, .footnote > a[href*=footnoteref]"
 )
-_NOTES = ".footnotes, .footnote-list, [role=doc-endnotes], #footnotes, ol.references"
+_NOTES = ".footnotes, div.footnote:has(> ol), .footnote-list, [role=doc-endnotes], #footnotes, ol.references"
 _WITHIN_TEXT = ".ltx_note, span.sidenote, span.marginnote"
 _COUNTERS = re.compile(r"\bcounters\(")  # in a style sheet: items are counted as 1.2.3
 _STYLE = re.compile(
@@ -75,6 +77,7 @@ _TYPES = {
     "upper-latin": "A",
     "upper-roman": "I",
 }
+_CLASSES = {"loweralpha": "a", "lowerroman": "i", "upperalpha": "A", "upperroman": "I"}  # of docutils
 _ROMAN = dict(m=1000, cm=900, d=500, cd=400, c=100, xc=90, l=50, xl=40, x=10, ix=9, v=5, iv=4, i=1)
 _MOST_ROMAN = 4_999
 
@@ -157,12 +160,21 @@ def rewrite(page: BeautifulSoup) -> None:
     for heading in page.find_all(_HEADINGS):
         if _titles_a_box(heading):
             heading.name = "p"
+        for picture in heading.find_all("img") if _WORD.search(heading.get_text()) else ():
+            picture.decompose()
+    for component in page.find_all(_is_labelled):  # of MDX
+        component.insert(0, _paragraph(f"{component.get('label') or component.get('title')}:"))
     _move_notes(page)
     legal = any(_COUNTERS.search(style.get_text()) for style in page.find_all("style"))
     for numbered in page.find_all("ol"):
         _number(numbered, legal)
     for numbered in page.find_all("ol"):
         numbered.name = "ul"
+
+
+def _is_labelled(tag: Tag) -> bool:
+    """Return whether a part is a component of a page generator, such as `<TabItem label="Linux">`."""
+    return tag.name not in defs.tags and tag.prefix is None and bool(tag.get("label") or tag.get("title"))
 
 
 def _names(tag: Tag) -> set[str]:
@@ -177,7 +189,8 @@ def _letters(tag: Tag) -> int:
 
 def _is_mostly_links(part: Tag) -> bool:
     linked = sum(_letters(link) for link in part.find_all("a") if not link.find_parent("a"))
-    return linked >= _MOSTLY * (_letters(part) or 1)
+    titles = sum(_letters(title) for title in part.select(_TITLES) if not title.find("a"))
+    return linked >= _MOSTLY * (_letters(part) - titles or 1)
 
 
 def _unfolds(part: Tag, page: BeautifulSoup) -> bool:
@@ -194,17 +207,25 @@ def _quoted(id_: str) -> str:
 
 def _label_panels(page: BeautifulSoup) -> None:
     """Put the label of each tab above its panel."""
-    for tabs in page.select("[role=tablist]"):
-        controls = tabs.select("[role=tab]")
-        named = [str(tab.get("aria-controls") or str(tab.get("href", "")).lstrip("#")) for tab in controls]
-        panels = [page.find(id=name) if name else None for name in named]
+    for tabs in page.select("[role=tablist], .nav-tabs, .nav-pills, .tabbed-labels"):
+        controls = tabs.select("[role=tab]") or tabs.select("a[href^='#'], button, label")
+        panels = [page.find(id=name) if (name := _controlled(tab)) else None for tab in controls]
         if not all(panels) and tabs.parent:
-            panels = list(tabs.parent.select("[role=tabpanel]"))
+            beside = tabs.find_next_sibling()
+            panels = list(
+                tabs.parent.select("[role=tabpanel]") or (beside.find_all(True, recursive=False) if beside else ())
+            )
         if controls and len(panels) == len(controls):
             for tab, panel in zip(controls, panels, strict=True):
                 if isinstance(panel, Tag):
                     panel.insert(0, _paragraph(f"{tab.get_text(' ', strip=True)}:"))
             tabs.decompose()
+
+
+def _controlled(tab: Tag) -> str:
+    """Return the id of the panel of a tab, or ""."""
+    given = (str(tab.get(name, "")) for name in ("aria-controls", "href", "data-bs-target", "data-target"))
+    return next((name.lstrip("#") for name in given if name), "")
 
 
 def _paragraph(text: str) -> Tag:
@@ -255,7 +276,10 @@ def _titles_a_box(heading: Tag) -> bool:
 
 def _move_notes(page: BeautifulSoup) -> None:
     """Take out signs of notes, and make notes paragraphs: those within a text behind the paragraph."""
-    for sign in page.select(f"{_NOTED}, {_BACK}"):
+    for back in page.select(".footnote > a[href*=footnoteref]"):  # of Asciidoctor: "1. The note"
+        if isinstance(after := back.next_sibling, NavigableString):
+            after.replace_with(after.removeprefix("."))
+    for sign in page.select(f":is({_NOTED}, {_BACK}):not(.citation *)"):
         if not sign.decomposed:
             _cut(sign)
     for sign in page.select("a, sup"):
@@ -265,6 +289,10 @@ def _move_notes(page: BeautifulSoup) -> None:
         for part in [notes, *notes.select("ol, li")]:
             if part.name in ("ol", "li"):
                 part.name = "div"
+    _move_notes_within_text(page)
+
+
+def _move_notes_within_text(page: BeautifulSoup) -> None:
     last: dict[int, Tag] = {}
     for note in page.select(_WITHIN_TEXT):
         block = note.find_parent(_BLOCKS)
@@ -283,6 +311,9 @@ def _is_sign(tag: Tag) -> bool:
     links = [tag] if tag.name == "a" else tag.find_all("a", limit=2)
     inward = len(links) == 1 and "#" in str(links[0].get("href", ""))
     if tag.name == "sup":
+        before, after = tag.previous_sibling, str(tag.next_sibling or "")
+        if not str(before or "").strip() and after[:1].isspace() and tag.parent and tag.parent.name in ("p", "li"):
+            return _MARK.fullmatch(text) is not None  # of the note that follows
         return _REFERENCE.fullmatch(text) is not None or inward and _MARK.fullmatch(text) is not None
     if inward and tag.find("sup") and _MARK.fullmatch(text):
         return True
@@ -293,7 +324,8 @@ def _number(numbered: Tag, legal: bool) -> None:
     """Write the numbers of items as browsers count them."""
     items = numbered.find_all("li", recursive=False)
     style = _STYLE.search(str(numbered.get("style", "")))
-    kind = _TYPES[style[1]] if style else str(numbered.get("type", "1"))
+    named = (_CLASSES[name] for name in map(str, numbered.get_attribute_list("class")) if name in _CLASSES)
+    kind = _TYPES[style[1]] if style else str(numbered.get("type") or next(named, "1"))
     if not kind:
         return
     step = -1 if numbered.has_attr("reversed") else 1
@@ -389,6 +421,9 @@ def read_html(html: str) -> Page:
     """
     with warnings.catch_warnings(action="ignore", category=XMLParsedAsHTMLWarning):
         page = BeautifulSoup(html, "lxml")
+    for comment in page.find_all(string=lambda text: isinstance(text, Comment)):
+        comment.extract()
+    page.smooth()  # spaces on both sides of a comment are one
     flatten_code(page)
     simplify_generated(page)
     write_formulas(page)
@@ -423,7 +458,7 @@ class _Converter(MarkdownConverter):
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
         text = super().escape(text, parent_tags)  # type: ignore[misc]  # its stub lacks it
-        return _MARKS.sub(r"\\\g<0>", str(text)).replace("\\[", "&#91;")
+        return _MARKS.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", str(text)).replace("\\[", "&#91;")
 
     def convert_img(self, image: Tag, _: str, parent_tags: set[str]) -> str:
         return self.escape(str(image.get("alt", "")), parent_tags)

@@ -9,8 +9,11 @@ from typing import NamedTuple
 
 from bs4 import BeautifulSoup, Tag
 
+from langgraph_rag.tools.documents.markdown_marks import OF_TEX
+
 _MOST_SPANNED = 100  # rows or columns
 _MOST_REPEATED = 20  # places for each cell of a group of rows; with more, a small page could fill the memory
+_MOST_BESIDE = 6  # lists
 _MOST_HEADS = 4  # rows with names of columns; more are data
 _NUMBER = re.compile(r"[-+\u2212(]?[^\w\s]?\d[\d.,:/ %\u2013-]*\)?(?: ?[^\W\d_]{1,3})?[%\u20ac$]?|[-\u2013\u2014]")
 _HEADING = frozenset("head header heading th thead".split())  # classes
@@ -51,7 +54,7 @@ def simplify_tables(page: Tag) -> None:
     columns become one: "2023 Q1". A table that holds another one is layout: its cells become paragraphs. One whose
     cells hold paragraphs becomes terms, the first cells, with their descriptions.
     """
-    for layout in page.select("table:has(table)"):
+    for layout in filter(_is_layout, page.select("table")):
         for part in (layout, *layout.select(":scope > tr, :scope > * > tr, :scope > tr > *, :scope > * > tr > *")):
             part.name = "div"
     for caption in page.select("table > caption"):
@@ -60,6 +63,18 @@ def simplify_tables(page: Tag) -> None:
             table.insert_before(caption)
     for table in page.find_all("table"):
         _simplify(table)
+
+
+def _is_layout(table: Tag) -> bool:
+    """Return whether a table holds another one, or its only cells are a block of code or lists side by side."""
+    if table.find("table"):
+        return True
+    cells = [cell for cell in table.find_all("td", limit=_MOST_BESIDE + 1) if _text(cell)]
+    if len(cells) == 1:
+        return cells[0].find("pre") is not None
+    blocks = [{child.name for child in cell.find_all(True, recursive=False)} for cell in cells]
+    lists = len(cells) <= _MOST_BESIDE and all(names and names <= {"ul", "ol"} for names in blocks)
+    return lists and len(table.find_all("tr", limit=2)) == 1
 
 
 def _simplify(table: Tag) -> None:
@@ -134,9 +149,15 @@ def _looks_like_heads(rows: Sequence[_Row]) -> bool:
     """Return whether cells of the first row are set like names, or name columns of numbers."""
     if len(rows) < 2 or rows[0].spanning:
         return False
-    first, *others = [row.cells for row in rows]
+    first, *others = [row.cells for row in rows if not row.spanning]
+    if not others:
+        return False
     names = [_text(cell) for cell in first]
-    if sum(map(bool, names)) < 2 or not all(names[1:]) or any(_NUMBER.fullmatch(name) for name in names):
+    if sum(map(bool, names)) < 2 or not all(names[1:]):
+        return False
+    if not names[0]:  # an empty corner, above the names of the rows
+        return all(_text(cells[0]) and not _NUMBER.fullmatch(_text(cells[0])) for cells in others)
+    if any(_NUMBER.fullmatch(name) for name in names):
         return False
     if all(_is_strong(cell) for cell in first if _text(cell)):
         return not all(_is_strong(cell) for cell in others[0] if _text(cell))
@@ -167,12 +188,16 @@ def _combined(rows: Sequence[_Row]) -> list[Tag]:
 
 def _with_sections(rows: Sequence[_Row]) -> Iterator[list[Tag]]:
     """Yield the cells of rows, those of a section with its head before them."""
-    section: Tag | None = None
-    for row, following in zip_longest(rows, rows[1:]):
-        if row.spanning and following and not following.spanning and row.group != "tfoot":
-            section = row.spanning
+    heads = [
+        row.spanning if following and not following.spanning and row.group != "tfoot" else None
+        for row, following in zip_longest(rows, rows[1:])
+    ]
+    section = _cell("td", "")
+    for row, head in zip(rows, heads, strict=True):
+        if head:
+            section = _as(head, "td")
         else:
-            yield [_as(copy(section), "td"), *row.cells] if section else row.cells
+            yield [copy(section), *row.cells] if any(heads) else row.cells
 
 
 def _holds_paragraphs(cell: Tag) -> bool:
@@ -262,10 +287,13 @@ _UNSEEN = dict.fromkeys(range(0x2061, 0x2065))  # operators such as "invisible t
 _SIGN_FIRST = re.compile("(^|[(,]) ?([-+\u2212\u00b1]) ")
 _ATOM = re.compile(r"[-+\u2212]?(?:\d[\d.]*|[^\W\d]+)|\W")
 _BLANKS = re.compile(" {2,}")
+_DELIMITED = re.compile(
+    r"\\\((?P<within>.{1,500}?)\\\)|\\\[(?P<shown>.{1,2000}?)\\\]", re.DOTALL
+)  # as MathJax finds them
 
 
 def write_formulas(page: BeautifulSoup) -> None:
-    """Replace MathML, and what KaTeX, MathJax and MediaWiki made of formulas, by text; other TeX stays as it is."""
+    """Replace MathML, and what KaTeX, MathJax and MediaWiki made of formulas, by text; others lose their delimiters."""
     for source in page.select("script[type^='math/']"):
         shown = source.previous_sibling
         if isinstance(shown, Tag) and _is_rendered(shown) and shown.get_text(strip=True):
@@ -278,6 +306,14 @@ def write_formulas(page: BeautifulSoup) -> None:
     for formula in page.select(".katex, mjx-container"):
         if not formula.decomposed:
             formula.replace_with(formula.get_text())
+    for text in page.find_all(string=_DELIMITED):
+        if not text.find_parent(["code", "pre", "script", "style"]):
+            text.replace_with(_DELIMITED.sub(_undelimited, text))
+
+
+def _undelimited(found: re.Match[str]) -> str:
+    formula = found["within"] or found["shown"]
+    return formula.strip() if OF_TEX.search(formula) else found[0]
 
 
 def _outermost(math: Tag) -> Tag:
@@ -357,6 +393,8 @@ def simplify_generated(page: BeautifulSoup) -> None:
     for box in page.find_all("div", class_=_BOXES):
         if (beside := _only_table(box)) is not None:
             _unwrap_table(beside)
+    for classifier in page.select("dt > .classifier"):
+        classifier.insert(0, " : ")
     for item in page.find_all("li"):
         if item.find([*_HEADINGS, "section"], recursive=False):
             _flatten(item)
@@ -395,10 +433,12 @@ def _make_rows(table: Tag) -> None:
 
 
 def _only_table(box: Tag) -> Tag | None:
-    """Return the table that sets a box beside its picture."""
+    """Return the table that sets a box beside its picture, or its icon."""
     table = box.find("table", recursive=False)
     cells = table.find_all("td") if table else []
-    return table if len(cells) == 2 and cells[0].find("img") else None
+    return (
+        table if len(cells) == 2 and (cells[0].find("img") or "icon" in cells[0].get_attribute_list("class")) else None
+    )
 
 
 def _unwrap_table(table: Tag) -> None:

@@ -4,7 +4,6 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html.parser import HTMLParser
 from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
@@ -15,12 +14,18 @@ from markdown_it.tree import SyntaxTreeNode
 
 from langgraph_rag.normal_forms import words_of
 from langgraph_rag.tools.documents.markdown_boxes import without_boxes
-from langgraph_rag.tools.documents.markdown_marks import CUT, POWER, SUBSTITUTIONS, parser
+from langgraph_rag.tools.documents.markdown_marks import CUT, NOTE, POWER, SUBSTITUTIONS, parser
 from langgraph_rag.tools.ingest.spans import fenced
 from langgraph_rag.tools.ingest.splitting import turns_of
 
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
-_FIELD = re.compile(r"([\w-]+):(?:[ \t]+(.*))?")
+_TITLE_BLOCK = re.compile(  # of Pandoc: title, authors, date
+    r"\A%[ \t]+(?P<title>\S.*(?:\n[ \t]+\S.*)*)(?:\n%(?P<author>.*(?:\n[ \t]+\S.*)*)(?:\n%(?P<date>.*))?)?\n[ \t]*\n"
+)
+_OF_MYST = re.compile(
+    r"^(?:[`:]{3,}\{[\w-]|\([\w-]+\)=$|\+{3})|\{[\w:-]+\}`", re.MULTILINE
+)  # where "%" begins a comment
+_FIELD = re.compile(r"([\w-]+)(?:[ \t]*=|:(?=\s|$))[ \t]*(.*)")
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may be empty
     r"(?:property|feature|field|attribute|parameter|specification|characteristic|)\|(?:values?|details?|)",
@@ -28,16 +33,13 @@ _OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may 
 )
 _COLONS = ":： "  # at the end of a label
 _CHECKBOX = re.compile(r"\[[ xX]\]\s+")
-_LINES = frozenset(  # of HTML
-    "blockquote br caption dd div dt figcaption h1 h2 h3 h4 h5 h6 li p summary td th tr".split()
-)
 _UNREAD = frozenset("del s script strike style".split())
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z]+)(?P<struck>[^>]*\bline-through\b)?", re.IGNORECASE)
+_SHOWN_IN_HTML = re.compile(r"(?:\A|>)[^<]*\w|\b(?:alt|label|title)=")
 _SPACE_AT_CUT = re.compile(rf" ?{CUT}+(?=[\s.,;:!?)]|$)|{CUT}")
 _NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError, OverflowError)
 """Errors of front matter parsers: for an invalid date, an unknown tag, or lists that are nested too deeply."""
 _LONGEST_FRONT_MATTER = 8_000  # characters: its parsers take quadratic time for nested values
-_MOST_OPEN = 1_000  # unclosed HTML tags, for each of which the rest of the text is scanned
 _PARENTHESES = str.maketrans("()", "  ")
 _UNDERLINED = 2  # lines of a heading: one of text and one rule
 _LONGEST_HEADING = 200  # characters of a heading that is only marked by a rule below it
@@ -81,7 +83,10 @@ def _substitutions(fields: dict[str, object]) -> object:
 
 
 def _read(markdown: str, named: str, substitutions: object) -> tuple[str, list[Section]]:
-    blocks = SyntaxTreeNode(_by_turns(parser.parse(markdown, {SUBSTITUTIONS: substitutions}))).children
+    written = SyntaxTreeNode(_by_turns(parser.parse(markdown, {SUBSTITUTIONS: substitutions}))).children
+    blocks = [part for one in written for part in (_of_html(one.content) if one.type == "html_block" else [one])]
+    for heading in filter(_is_heading, blocks):
+        _without_pictures(heading)
     title, parts = named or _heading_that_titles(blocks), list(_parts(blocks))
     if not any(part.text for part in parts):
         return title, [Section((), "\n".join(map(_text, blocks)) or markdown)]
@@ -107,6 +112,9 @@ def section_title(title: str, headings: Sequence[str]) -> str:
 
 def _front_matter(text: str) -> tuple[dict[str, object], int]:
     """Return the front matter of a text and its end; other text between two rules is no front matter."""
+    if (block := _TITLE_BLOCK.match(text)) and not _OF_MYST.search(text):
+        named = {name: " ".join(value.split()) for name, value in block.groupdict("").items()}
+        return {name: value for name, value in named.items() if value}, block.end()
     found = _FRONT_MATTER.match(text)
     if found and len(found[2]) > _LONGEST_FRONT_MATTER:
         return {}, 0
@@ -122,7 +130,7 @@ def _plain_fields(text: str) -> dict[str, object] | None:
     """Return fields that are invalid YAML (often for a colon in a title) as plain text; None if a line is no field."""
     lines = [line for line in text.split("\n") if line.strip()]
     fields = [found for line in lines if (found := _FIELD.fullmatch(line))]
-    return {field[1]: (field[2] or "").strip("\"' ") for field in fields} if len(fields) == len(lines) else None
+    return {field[1]: field[2].strip("\"' ") for field in fields} if len(fields) == len(lines) else None
 
 
 def _toml(text: str) -> object:
@@ -152,9 +160,9 @@ def _heading_that_titles(blocks: Sequence[SyntaxTreeNode]) -> str:
     headings = [block for block in blocks if _is_heading(block)]
     opening = [block.tag for block in blocks[:1] if _is_heading(block)]
     for level in (*opening, "h1"):
-        of_level = [heading for heading in headings if heading.tag == level]
+        of_level = {_line(heading) for heading in headings if heading.tag == level}
         if len(of_level) == 1:
-            return _line(of_level[0])
+            return of_level.pop()
     return ""
 
 
@@ -164,6 +172,25 @@ def _is_heading(block: SyntaxTreeNode) -> bool:
         return bool(block.type == "heading")
     text, (first, end) = _text(block), block.map or (0, 0)
     return end - first == _UNDERLINED and len(text) <= _LONGEST_HEADING and not text.endswith((".", "!", "\u3002"))
+
+
+def _without_pictures(heading: SyntaxTreeNode) -> None:
+    """Take logos and badges out of a heading that has other text."""
+    pictures = [node for node in heading.walk() if node.type == "image"]
+    described = {id(part) for picture in pictures for part in picture.walk()}
+    written = [node for node in heading.walk() if node.type in ("text", "code_inline") and id(node) not in described]
+    if pictures and any(node.content.strip() for node in written):
+        for picture in pictures:
+            linked = picture.parent if picture.parent and picture.parent.type == "link" else picture
+            if linked.parent:
+                linked.parent.children = [node for node in linked.parent.children if node is not linked]
+
+
+def _notes(block: SyntaxTreeNode) -> Iterator[str]:
+    """Yield the notes that stand within a block, each below a blank line."""
+    for note in block.walk():
+        if note.type == NOTE:
+            yield from ("", "".join(_text(part) for part in note.children).strip())
 
 
 class _Part(NamedTuple):
@@ -179,7 +206,7 @@ def _parts(blocks: Sequence[SyntaxTreeNode]) -> Iterator[_Part]:
     for block in blocks:
         if _is_heading(block):
             yield _Part(level, heading, "\n\n".join(filter(None, texts)))
-            level, heading, texts = block.tag, _line(block), []
+            level, heading, texts = block.tag, _line(block), ["\n".join(_notes(block)).strip()]
         else:
             texts.append("\n".join(_lines(block)))
     yield _Part(level, heading, "\n\n".join(filter(None, texts)))
@@ -210,18 +237,20 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
     match block.type:
         case "paragraph" | "heading":
             yield _text(block).removeprefix(": ")  # of a caption
+            yield from _notes(block)
         case "math_block":
             yield block.content
         case "fence" | "code_block":
             fence = block.markup or "```"  # an indented block has none
             yield fenced(block.content.rstrip("\n"), fence, block.info)
         case "html_block":
-            yield from _html_lines(block.content)
+            yield "\n\n".join("\n".join(_lines(each)) for each in _of_html(block.content))
         case "bullet_list" | "ordered_list":
             for item, number in zip(block.children, _numbers(block), strict=True):
                 yield from _item(item, number)
         case "table":
             yield from _rows(block)
+            yield from _notes(block)
         case "blockquote" | "dl" | "footnote_reference":
             yield _paragraphs(block)
         case _:
@@ -307,7 +336,7 @@ def _text(node: SyntaxTreeNode, following: SyntaxTreeNode | None = None) -> str:
         return str(node.content)
     if node.type == "softbreak":
         return " "
-    if node.type == "s" or node.type == "html_inline" and _is_unread(_tag(node)):
+    if node.type in ("s", NOTE) or node.type == "html_inline" and _is_unread(_tag(node)):
         return CUT
     if node.type == "html_inline" and node.content.lower() == "<sup>" and following:
         return "^" if POWER.match(following.content) else ""
@@ -350,43 +379,13 @@ def _shown(nodes: Sequence[SyntaxTreeNode]) -> Iterator[tuple[SyntaxTreeNode, Sy
             hiding = tag["name"].lower() if tag and _is_unread(tag) and unclosed[tag["name"].lower()] > 0 else ""
 
 
-def _html_lines(html: str) -> list[str]:
-    if html[html.rfind(">") + 1 :].count("<") > _MOST_OPEN:
-        return [line for line in html.split("\n") if line]
-    reader = _TextOfHtml(html)
-    reader.feed(html)
-    reader.close()
-    return [line for line in (" ".join(part.split()) for part in "".join(reader.parts).split("\n")) if line]
+def _of_html(html: str) -> list[SyntaxTreeNode]:
+    """Return the blocks in a block of HTML; none if it has no text."""
+    if not _SHOWN_IN_HTML.search(html):
+        return []
+    from langgraph_rag.tools.documents.html import read_html  # takes a while
 
-
-class _TextOfHtml(HTMLParser):
-    """Collects the text between tags, without scripts, styles and what is struck."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self._html = html.lower()
-        self._hiding = ""
-
-    def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """Treat an unknown section as a comment, as browsers do."""
-        try:
-            return super().parse_marked_section(i, report)
-        except AssertionError:
-            return self.parse_bogus_comment(i, report)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _LINES:
-            self.parts.append("\n")
-        struck = any(name == "style" and "line-through" in (value or "") for name, value in attrs)
-        if not self._hiding and (struck or tag in _UNREAD) and f"</{tag}" in self._html:
-            self._hiding = tag
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hiding = "" if tag == self._hiding else self._hiding
-        if tag in _LINES:
-            self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._hiding:
-            self.parts.append(data)
+    try:
+        return SyntaxTreeNode(parser.parse(read_html(html).markdown)).children
+    except ValueError:
+        return []

@@ -3,10 +3,13 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from textwrap import dedent
 from typing import NamedTuple
 
 from langgraph_rag.tools.documents import sphinx
+from langgraph_rag.tools.documents.markdown_marks import TAG
+from langgraph_rag.tools.documents.markdown_tables import bars, with_bars
 from langgraph_rag.tools.ingest.spans import fenced
 
 _BOXES = 20  # boxes within boxes
@@ -19,7 +22,7 @@ _BOX = re.compile(  # of MkDocs with its tabs and interfaces, of Pandoc and Docu
              |(?:\{(?P<attributes>[^{}]*)\}|[a-zA-Z][\w-]*)
               (?:\[(?P<in_brackets>.*)\]|[ \t]++(?P<after>[^:{]*+))?(?:\{[^{}]*+\})?[ \t]*+:*+)
         | >[ \t]*\[!\w+\][-+]?[ \t]*(?P<of_quote>.*)
-        | (?P<fence>`{3,}|~{3,})\{(?P<of_fence>[a-zA-Z][\w:.+-]*)\}[ \t]*(?P<fenced>.*)
+        | (?P<fence>`{3,}|~{3,})\{(?P<of_fence>=?[a-zA-Z][\w:.+-]*)\}[ \t]*(?P<fenced>.*)
     )[ \t]*""",
     re.VERBOSE,
 )
@@ -31,6 +34,11 @@ _KNOWN = (  # in a fence of backticks; what else stands there in braces may be a
 )
 _WITH_LANGUAGE = frozenset("code code-block code-cell sourcecode".split())
 _TITLES = ("title", "of_tab", "in_brackets", "after", "of_quote")
+_ANY_TAG = re.compile(r"\{%|\{\{[<%]")
+_TAG_LINE = re.compile(rf"[ \t]*(?=.[{{%<]*-?[ \t]*(?P<name>/?[\w-]*))(?:(?:{TAG})[ \t]*)+")
+_LABEL = re.compile(r"\b(?:title|header|label|name|summary|caption)=[\"']([^\"'\n]+)[\"']")
+_LABELLED = frozenset("accordion collapse details expand spoiler step tab".split())  # by what is quoted first
+_QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
 _ANY_BOX = re.compile(r"^ *(?:!!!|\?\?\?|===[!+]?[ \t]+\"|:::|>[ \t]*\[!|[`~]{3,}\{)", re.MULTILINE)
 _FENCE = re.compile(r"[ >]*(?:(?:[*+-]|\d{1,9}[.)]) +)?(`{3,}+(?!.*`)|~{3,}+)")
 _COLONS = re.compile(r" *(:{3,})[ \t]*(\S?)")
@@ -44,7 +52,31 @@ def without_boxes(markdown: str) -> str:
 
     What only sets a page (contents, indexes, files to include) is left out; what is never closed stays as written.
     """
-    return "\n".join(_unboxed(markdown.split("\n"), _BOXES)) if _ANY_BOX.search(markdown) else markdown
+    lines = with_bars(markdown, _in_code(markdown.split("\n")))
+    if _ANY_TAG.search(markdown):
+        lines = list(_untagged(lines))
+    return "\n".join(_unboxed(lines, _BOXES) if _ANY_BOX.search(markdown) else lines)
+
+
+def _in_code(lines: Sequence[str]) -> list[bool]:
+    return [bool(code) for code in accumulate(lines, lambda code, line: _code_after(line, code), initial="")]
+
+
+def _untagged(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a text without lines of tags of a template, but with the labels that these show."""
+    hiding = False
+    for line, in_code in zip(lines, _in_code(lines), strict=False):
+        tag = None if in_code else _TAG_LINE.fullmatch(line)
+        name = tag["name"].lower() if tag else ""
+        if hiding or name == "comment":
+            hiding = name != "endcomment"
+        elif name in ("highlight", "endhighlight"):
+            yield f"```{line.split()[2] if name == 'highlight' else ''}"
+        elif tag:
+            label = _LABEL.search(line) or name in _LABELLED and _QUOTED.search(line)
+            yield from ("", f"{label[1]}:", "") if label else [""]
+        else:
+            yield line
 
 
 def _unboxed(lines: Sequence[str], levels: int) -> Iterator[str]:
@@ -167,7 +199,7 @@ def _titled(attributes: str, titles: list[str], inside: list[str]) -> _Shown:
 
 def _is_language(name: str, arguments: str) -> bool:
     """Return whether a block in braces is code to run, as in Quarto and R Markdown, and no directive."""
-    return name.lower() not in _KNOWN and ":" not in name and (not arguments or "=" in arguments)
+    return name.lower() not in _KNOWN and ":" not in name and name[0] != "=" and (not arguments or "=" in arguments)
 
 
 def _directive(written: str, argument: str, inside: list[str]) -> _Shown:
@@ -175,7 +207,7 @@ def _directive(written: str, argument: str, inside: list[str]) -> _Shown:
     name = sphinx.name_of(written)
     options, content = _options(inside)
     arguments = [argument] if argument else []
-    if name in sphinx.NO_TEXT:
+    if name in sphinx.NO_TEXT or name.startswith("="):  # for another kind of output
         return _Shown([], [])
     if name == "eval-rst":
         return _Shown([], _of_restructured_text(inside), final=True)
@@ -259,9 +291,6 @@ def _table(rows: list[list[str]], options: Sequence[str]) -> list[str]:
     """Return rows as a table of Markdown."""
     given = {name: value.strip() for option in options for name, _, value in [option.lstrip(":").partition(":")]}
     heads = _comma_separated([given["header"]]) if given.get("header") else []
-    if not heads and given.get("header-rows", "0").isdigit() and int(given.get("header-rows", "0")):
-        heads, rows = rows[:1], rows[1:]
-    width = max(map(len, heads + rows), default=0)
-    head, *others = (row + [""] * (width - len(row)) for row in (heads or [[]]) + rows)
-    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in (head, *others)]
-    return [lines[0], f"|{'---|' * width}", *lines[1:]] if width else []
+    if not heads and not (given.get("header-rows", "0").isdigit() and int(given.get("header-rows", "0"))):
+        heads = [[]]
+    return bars(heads + rows)

@@ -12,8 +12,10 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from langgraph_rag.tools.documents import sphinx
 
+TAG = r"\{%[^{}]{0,500}%\}|\{\{[<%][^{}]{0,500}[>%]\}\}"  # of Liquid, and a short code of Hugo or Quarto
 CUT = "\0"  # where something is left out
 POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
+NOTE = "note"  # the type of a node within a text, whose children are a note of Pandoc's
 SUBSTITUTIONS = "substitutions"  # of the environment: texts by name
 _MOST_EXPANDED = 10_000  # substitutions of a text
 _LONGEST_SUBSTITUTED = 1_000  # characters
@@ -32,14 +34,23 @@ _FORMULA = re.compile(  # "$5 and $6" are prices, and $HOME/$USER is a path
     r"|\\\((?P<tex>[^\n]{1,500}?)\\\)",
     re.DOTALL,
 )
-_OF_TEX = re.compile(r"[\\^_=+<>|]|\A\s*\w\s*\Z")  # "\(so\)" has only escaped parentheses
+OF_TEX = re.compile(r"[\\^_=+<>|]|\A\s*\w\s*\Z")  # "\(so\)" has only escaped parentheses
 _PAIRED = re.compile(
     r"(?<![\w=+])(?P<mark>==|\+\+)(?=[^\s=+])(?P<marked>.{1,300}?)(?<=\S)(?P=mark)(?![\w=+])"
     rf"|\[(?P<classed>[^][]{{1,300}})\](?:{_ATTRIBUTES})",
     re.DOTALL,
 )
+_TO_TEMPLATE = re.compile(
+    rf"\[([^][\n]{{1,300}})\]\((?:{TAG}|\{{\{{[^{{}}\n]{{0,300}}\}}\}}|[^(){{}}\s]){{1,300}}(?:[ ]\"[^\"\n]*\")?\)"
+)
 _RAISED = re.compile(r"(?<=[\w)\]*])\^([\w()+*\u2212,.\u2032-]{1,30}(?=\^(?![\w^]))|\d*[+\u2212-](?=\^\w))\^")
 _LOWERED = re.compile(r"(?<=[\w)\]*])~(\d{1,9}(?=~\w)|[\w()+\u2212,-]{1,30}(?=~(?![\w~])))~")
+_KEY = r"@\w(?:[\w:.#$%&+?~/-]*\w)?"
+_CITED = re.compile(  # "[see @berg, p. 3; -@lind]", and in a sentence a key with a year or of a figure
+    rf"\[(?P<cited>(?:[^][@\n]{{1,80}}[ ])?-?{_KEY}(?=[],;\s])[^][\n]{{0,300}})\](?![(:\[])"
+    r"|(?<![\w@/.])@(?P<named>(?:fig|tbl|sec|eq|lst|thm)[:-]\w[\w-]*|[a-zA-Z]\w*(?<=[a-z])(?:1[5-9]|20)\d\d[a-z]?\w*)\b"
+)
+_SIGN_OF_KEY = re.compile(rf"-?(?=({_KEY}))@")
 _LEFT_OUT = (
     re.compile(r"%%.*?%%", re.DOTALL),  # a comment in Obsidian
     re.compile(r"\[\^[^][\s]{1,100}\]"),  # a sign of a note
@@ -47,13 +58,13 @@ _LEFT_OUT = (
         rf"(?:(?<=[\])`*_>])(?:{_ATTRIBUTES})|(?:{_ATTRIBUTES})(?=\s*\Z)|(?:(?<=\n)|(?<!.))(?:{_ATTRIBUTES})(?=\n))",
         re.DOTALL,
     ),
-    re.compile(r"\{\{[<%][^{}\n]*[>%]\}\}"),  # a short code in Quarto
+    re.compile(rf"(?:{TAG})"),  # of a template
     re.compile(r"\{/\*(?:[^*{]|\*(?!/\}))*+\*/\}"),  # a comment in MDX
     re.compile(r"(?<=[ ])\^[a-z0-9-]{6,}(?=\s*\Z)"),  # a name of a block in Obsidian
 )
 _UNREAD_LINE = re.compile(  # targets and breaks of MyST, abbreviations, contents, files to include
     r"\([^()\n]+\)=|\*\[[^]\n]+\]:.*|%(?:\s.*)?|\+\+\+(?:\s.*)?|\^{3,}|\[(?:TOC|\[_?TOC_?\])\]|-+8<-+.*"
-    r"|import\s[\w\s{},*]+\sfrom\s+['\"][^'\"]+['\"];?"
+    r"|import\s[\w\s{},*]+\sfrom\s+['\"][^'\"]+['\"];?|export (?:const|let|var|default)\s.*"
 )
 _ENDS_OF_FORMULAS = {
     "$$": re.compile(r"\$\$[ \t]*(?:\([^()\n]+\)|\{[^{}\n]+\})?[ \t]*$"),
@@ -93,7 +104,37 @@ def _power(raised: str) -> str:
 
 def _of_formula(found: re.Match[str]) -> str | None:
     formula = found["shown"] or found["within"] or found["tex"]
-    return None if found["tex"] and not _OF_TEX.search(formula) else formula.strip()
+    return None if found["tex"] and not OF_TEX.search(formula) else formula.strip()
+
+
+def _of_citation(found: re.Match[str]) -> str:
+    return found["named"] or f"[{_SIGN_OF_KEY.sub('', found['cited'])}]"
+
+
+def _note(state: StateInline, silent: bool) -> bool:
+    """Read `^[a note]` as a node of its own, which has the text of the note."""
+    if not state.src.startswith("^[", state.pos):
+        return False
+    end = state.md.helpers.parseLinkLabel(state, state.pos + 1)
+    if end < 0:
+        return False
+    if not silent:
+        note = state.push(NOTE, "", 0)
+        note.content, note.children = state.src[state.pos + 2 : end], []
+        state.md.inline.parse(note.content, state.md, state.env, note.children)
+    state.pos = end + 1
+    return True
+
+
+def _to_template(state: StateInline, silent: bool) -> bool:
+    """Read a link whose target a template writes, `[guide]({% link guide.md %})`, as its text."""
+    found = _TO_TEMPLATE.match(state.src, state.pos, state.posMax)
+    if found and not silent:
+        end, state.pos, state.posMax = state.posMax, found.start(1), found.end(1)
+        state.md.inline.tokenize(state)
+        state.posMax = end
+    state.pos = found.end() if found else state.pos
+    return found is not None
 
 
 def _of_page(found: re.Match[str]) -> str:
@@ -160,7 +201,7 @@ def _formula_block(state: StateBlock, start: int, end: int, silent: bool) -> boo
     else:
         return False
     formula = "\n".join(filter(str.strip, lines))
-    if not formula.strip() or state.src[begin] == "\\" and not _OF_TEX.search(formula) or "\\]" in formula:
+    if not formula.strip() or state.src[begin] == "\\" and not OF_TEX.search(formula) or "\\]" in formula:
         return False
     if not silent:
         state.line = number + 1
@@ -173,6 +214,9 @@ parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).use(deflist
 parser.use(footnote_plugin, inline=False, move_to_end=False).disable("footnote_ref")  # it takes quadratic time
 _ALL: dict[str, Callable[[StateInline, bool], bool]] = {
     **{f"left_out_{number}": _mark(pattern, lambda _: CUT) for number, pattern in enumerate(_LEFT_OUT)},
+    "note": _note,
+    "to_template": _to_template,
+    "citation": _mark(_CITED, _of_citation),
     "role": _mark(_ROLE, _of_role),
     "substitution": _substituted,
     "formula": _mark(_FORMULA, _of_formula),

@@ -9,24 +9,28 @@ CODE = frozenset(
 )
 NO_TEXT = frozenset(
     "autosummary bibliography codeauthor contents currentmodule default-domain default-role footer header "
-    "highlight include index inheritance-diagram literalinclude meta module moduleauthor raw role section- "
-    "numbering sectionauthor sectnum tabularcolumns tags target-notes testcleanup testsetup title toctree".split()
+    "highlight include index inheritance-diagram literalinclude meta module moduleauthor raw role "
+    "section-numbering program sectionauthor sectnum tabularcolumns tags target-notes testcleanup testsetup title "
+    "toctree todolist".split()
 )
 _PROSE = frozenset(  # only their content is read; an argument begins the text
     "attention caution danger epigraph error highlights hint important math note pull-quote seealso tip todo "
     "warning".split()
 )
 _FRAMES = frozenset(  # their arguments are settings
-    "button-link card-carousel compound container cssclass div figure grid grid-item hlist ifconfig image line- "
-    "block only rst-class tab-set tabs".split()
+    "button-link button-ref card-carousel compound container cssclass div figure grid grid-item hlist ifconfig image "
+    "line-block only rst-class tab-set tabs".split()
 )
 _VERSIONS = {
-    "versionadded": "New in version",
-    "versionchanged": "Changed in version",
+    "added": "New in version",
+    "changed": "Changed in version",
     "deprecated": "Deprecated since version",
-    "versionremoved": "Removed in version",
+    "deprecated-removed": "Deprecated since version",  # of CPython: and the version that will remove it
+    "removed": "Removed in version",
 }
-KNOWN = _PROSE | _FRAMES | NO_TEXT | frozenset(_VERSIONS) | {"admonition", "class", "glossary", "sidebar", "topic"}
+_VERSIONS |= {f"version{dash}{name}": said for name, said in _VERSIONS.items() for dash in ("", "-")}  # "-": Sphinx 9
+_LABELS = {"availability": "Availability", "impl-detail": "CPython implementation detail"}
+KNOWN = _PROSE | _FRAMES | NO_TEXT | {*_VERSIONS, *_LABELS, "admonition", "class", "glossary", "sidebar", "topic"}
 RAISED = {"sub": "sub", "subscript": "sub", "sup": "sup", "superscript": "sup"}
 _PRINTED = frozenset(  # roles that say how a text looks
     "abbr abbreviation b bold code command dfn doc em emphasis eq file guilabel i index italic kbd literal "
@@ -35,7 +39,8 @@ _PRINTED = frozenset(  # roles that say how a text looks
 )
 _UNPRINTED = frozenset("del fa fab far fas octicon raw s strike strikethrough".split())  # struck parts, icons
 _NUMBERED = {"cve": "CVE-", "cwe": "CWE-"}
-_NUMBER = re.compile(r"#?\d[\d.,:/#-]*")
+_NUMBER = re.compile(r"(#?\d[\d.,:/-]*)(?:#\S*)?")  # and the place on its page
+_COUNTED = re.compile(r" ?(?:%s|\{number\})")  # where a number of a figure stands
 _ABBREVIATED = 4  # letters of a name that is written in capitals: RFC, PEP
 _LONGEST_TITLED = 1_000  # characters of a role's text and target
 _WITH_TARGET = re.compile(r"(.+?)\s*<[^<>]+>", re.DOTALL)
@@ -65,8 +70,13 @@ def is_code(name: str, arguments: Sequence[str], content: Sequence[str]) -> bool
 
 def prose_of(name: str, arguments: Sequence[str], options: Sequence[str], content: Sequence[str]) -> list[str]:
     """Return the lines that a directive prints below its titles: those of its content and what stands before them."""
+    if name in _LABELS and arguments:
+        return [f"{_LABELS[name]}: {arguments[0]}", *arguments[1:], "", *content]
     if name in _VERSIONS:
         version, _, rest = " ".join(arguments).partition(" ")
+        if name == "deprecated-removed":
+            removing, _, rest = rest.partition(" ")
+            version = f"{version}, will be removed in version {removing}"
         first = f"{_VERSIONS[name]} {version}{': ' if rest or any(content) else '.'}{rest}"
         return [first, "", *content] if rest or not any(content) else [first + content[0], *content[1:]]
     if name in _PROSE:
@@ -78,7 +88,7 @@ def prose_of(name: str, arguments: Sequence[str], options: Sequence[str], conten
 def titles_of(name: str, arguments: Sequence[str], content: Sequence[str]) -> list[str]:
     """Return those arguments of a directive that are printed above its content: titles, terms and signatures."""
     styled = name == "class" and not any(content) and _CLASS.fullmatch("".join(arguments))
-    if name in _FRAMES or name in _PROSE or name in _VERSIONS or name.startswith("auto") or styled:
+    if name.startswith("auto") or styled or any(name in known for known in (_FRAMES, _LABELS, _PROSE, _VERSIONS)):
         return []
     return [line for line in arguments if _LETTER.search(line)]
 
@@ -88,16 +98,16 @@ def role_text(role: str, text: str) -> str:
     if role in _UNPRINTED:
         return ""
     if len(text) <= _LONGEST_TITLED and (titled := _WITH_TARGET.fullmatch(text)):
-        return titled[1]
+        return _COUNTED.sub("", titled[1]) if role == "numref" else titled[1]
     if role in ("samp", "file"):
         return text.replace("{", "").replace("}", "").replace("\\\\", "\\")
     if role in ("guilabel", "menuselection"):
         return text.replace("&", "").replace("-->", "\u2192")
     if role in _PRINTED or not role:
         return text
-    if _NUMBER.fullmatch(text):
+    if number := _NUMBER.fullmatch(text):
         named = role.upper() if len(role) <= _ABBREVIATED else role
-        return f"{_NUMBERED.get(role, f'{named} ')}{text}"
+        return f"{_NUMBERED.get(role, f'{named} ')}{number[1]}"
     if _SHORTENED.match(text):
         return re.split(r"\.|::", text[1:].rstrip("."))[-1]
     return text.lstrip("!.") if text[:1] in "!." else text
