@@ -13,7 +13,7 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.documents.html import read_html
 from langgraph_rag.tools.documents.markdown import read_markdown
-from langgraph_rag.tools.facts.extraction import extract_triples
+from langgraph_rag.tools.facts.reading import extract_triples
 from langgraph_rag.tools.ingest.spans import spot
 from langgraph_rag.tools.ingest.stages import to_passages
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

@@ -14,7 +14,7 @@ from langgraph_rag.offline.pages import Line, Pages, pages_of
 from langgraph_rag.offline.question import analyse
 from langgraph_rag.offline.reading import read
 from langgraph_rag.offline.words import stem
-from langgraph_rag.tools.facts.extraction import extract_triples
+from langgraph_rag.tools.facts.reading import extract_triples
 
 TEXTS = [
     (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from langgraph_rag.tools.facts.extraction import extract_triples
+from langgraph_rag.tools.facts.reading import extract_triples
 from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 
 
@@ -856,4 +856,59 @@ def test_an_end_has_what_belongs_to_it_or_is_none(title: str, text: str, facts: 
     ],
 )
 def test_what_limits_a_statement_or_belongs_to_its_end_is_not_left_out(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Marl 40 garden pump",
+            "The Marl 40 is a garden pump. It weighs 3 kg. The price is 90 euros.",
+            ["Marl 40 | is | garden pump", "Marl 40 | weighs | 3 kg", "Marl 40 | price is | 90 euros"],
+        ),
+        (
+            "Restoring Tolm Castle",
+            "Tolm Castle was built in 1612. The castle burned down in 1743.",
+            ["Tolm Castle | was built in | 1612", "Tolm Castle | burned down in | 1743"],
+        ),
+        (
+            "Murder of Otto Brandt",
+            "Otto Brandt was shot in Ferl. Brandt was a smith from Ost.",
+            ["Otto Brandt | was shot in | Ferl", "Otto Brandt | was smith from | Ost"],
+        ),
+        (
+            "Notes of May",
+            "Rook AG charged 45 GBP. Rook AG pays EUR 0.52 per litre. Rook AG has 300 MW.",
+            ["Rook AG | charged | 45 GBP", "Rook AG | pays | EUR 0.52 per litre", "Rook AG | has | 300 MW"],
+        ),
+        (
+            "Notes of May",
+            "Rook AG and Kestrel GmbH have agreed on a fine. Rook AG and Kestrel GmbH were founded in Ost.",
+            ["Rook AG | were founded in | Ost", "Kestrel GmbH | were founded in | Ost"],
+        ),
+        (
+            "Notes of May",
+            "ABC-2025-118 was reported by Una Holt. The council repealed it. Una Holt repealed the Mills Act 1974.",
+            ["ABC-2025-118 | was reported by | Una Holt", "Una Holt | repealed | Mills Act 1974"],
+        ),
+        ("Notes of May", "On Sarl, the Lind family owns two farms.", ["Lind family | on Sarl owns | two farms"]),
+        (
+            "Notes of May",
+            "Rook AG runs 20 shops (except in Ost). Rook AG chose Ferl instead of Ost.",
+            ["Rook AG | runs | 20 shops", "Rook AG | chose | Ferl"],
+        ),
+        (
+            "Notes of May",
+            "The Sarl Race is a race founded in 1990 that takes place on Lake Sarl.",
+            ["Sarl Race | is | race", "Sarl Race | founded in | 1990", "Sarl Race | takes place on | Lake Sarl"],
+        ),
+        (
+            "Notes of May",
+            "The Kell Mill is deprecated in favor of the Ost Mill and the Sarl Mill.",
+            ["Kell Mill | is deprecated in favor of | Ost Mill", "Kell Mill | is deprecated in favor of | Sarl Mill"],
+        ),
+    ],
+)
+def test_subjects_amounts_and_lists_are_whole(title: str, text: str, facts: list[str]) -> None:
     assert stated(title, text) == facts

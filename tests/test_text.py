@@ -10,8 +10,8 @@ from spacy.tokens import Doc
 
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.offline.pages import lines_of
-from langgraph_rag.tools.facts.extraction import extract_triples
 from langgraph_rag.tools.facts.names import opening_of, topic_of
+from langgraph_rag.tools.facts.reading import extract_triples
 from langgraph_rag.tools.ingest.spans import spot
 from langgraph_rag.tools.ingest.text import TextPipeline, text_pipeline
 

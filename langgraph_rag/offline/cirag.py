@@ -4,7 +4,7 @@ from typing import Any
 
 from langgraph_rag.offline import Values, search
 from langgraph_rag.records import Fact, Record
-from langgraph_rag.tools.facts.extraction import extract_triples
+from langgraph_rag.tools.facts.reading import extract_triples
 from langgraph_rag.tools.facts.stated import stated
 
 

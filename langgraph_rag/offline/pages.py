@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 
 from langgraph_rag.offline.question import PLACES
 from langgraph_rag.offline.words import DEMONYM, SURE, name_likeness, name_words, plain, stem, stems
-from langgraph_rag.tools.facts.extraction import facts_of_sentences
 from langgraph_rag.tools.facts.names import topic_of
+from langgraph_rag.tools.facts.reading import facts_of_sentences
 from langgraph_rag.tools.ingest.spans import JOINED_WORD, spot_names, stop_words
 from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 

@@ -12,7 +12,6 @@ from langgraph_rag.offline.descriptions import ask_for, descriptions, put_for
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.question import DATES, PLACES, Question, analyse
 from langgraph_rag.offline.words import DEMONYM, DENIAL, FAMILIES, SURE, is_name, name_likeness, name_words, stem, stems
-from langgraph_rag.tools.facts.extraction import UNIT
 from langgraph_rag.tools.ingest.spans import Span, spot
 
 _PHRASE_END = re.compile(
@@ -34,7 +33,8 @@ _ACTING_AS = re.compile(
     r"\bas an? ([a-z][\w-]*(?: (?!(?:who|which|that|by|in|on|at|from|for|to|with|of|and|or)\b)[a-z][\w-]*){0,2})"
 )
 _LABEL = re.compile(r"(?:^(?:- )?|; )([A-Z][^:;]{0,60}): ")  # "- Owner: Ada; Year: 1883"
-_MEASURE = re.compile(rf"[\s-](?:square )?(?:{UNIT}|(?:second|minute|hour|day|week|month|hectare|acre|ton)s?\b)")
+_UNIT = r"(?:(?:kilo|centi|milli)?met(?:re|er)s?|[kcm]?m|miles?|mi|yards?|yd|feet|foot|ft|inch(?:es)?|years?)\b"
+_MEASURE = re.compile(rf"[\s-](?:square )?(?:{_UNIT}|(?:second|minute|hour|day|week|month|hectare|acre|ton)s?\b)")
 _YEAR = re.compile(r"\d{4}")
 _LISTED = re.compile(r"(?:[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*, )+$")  # the larger places follow
 _GOES_ON = re.compile(r", [A-Z]")

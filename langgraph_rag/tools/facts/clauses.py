@@ -28,7 +28,7 @@ from langgraph_rag.tools.facts.phrases import (
     verb_at,
 )
 from langgraph_rag.tools.facts.statements import HOLLOW, LONGEST_RELATION, Fact, Statements, Subject, Subjects, Topic
-from langgraph_rag.tools.facts.words import ARTICLES, PARTICLES, Tokens, tag_of
+from langgraph_rag.tools.facts.words import ARTICLES, PARTICLES, Tokens
 
 _OPENS = frozenset("born raised educated founded established built located situated based formed".split())
 _MOVES = frozenset(  # verbs whose object does something else
@@ -72,11 +72,9 @@ _MOST_CLAUSES = 12
 class Clauses:
     """The facts that the clauses of one sentence state."""
 
-    def __init__(self, sentence: str, topic: Topic, *, first: bool, item: bool) -> None:
+    def __init__(self, tokens: Tokens, topic: Topic, *, first: bool, item: bool) -> None:
         """Read the sentence; a first one may introduce its subject as the topic."""
-        if topic.is_identifier and tag_of(sentence.split(" ", 1)[0].lower()) == "pres":
-            sentence = sentence[0].lower() + sentence[1:]  # so that the verb is no part of a name
-        self.tokens, self.topic, self.first = Tokens(sentence), topic, first
+        self.tokens, self.topic, self.first = tokens, topic, first
         self.said = Statements(self.tokens, topic)
         self.facts = self.said.facts
         self.subjects = Subjects(self.tokens, topic, self.facts, first=first, item=item)
@@ -159,7 +157,7 @@ class Clauses:
     def _clause(self, place: int, *, later: bool = False) -> int | None:  # noqa: C901
         """Read a main clause; return where it ends, or nothing if nothing after it can be trusted."""
         tokens, asides = self.tokens, list[Aside]()
-        participle, apposed, limited, self.said.mode = None, None, False, ""
+        participle, apposed, limited, where, self.said.mode = None, None, False, "", ""
         for _ in range(6):
             if not later and self.subjects.title_end(place):
                 break
@@ -171,7 +169,10 @@ class Clauses:
                 place, self.said.mode = place + 2, "by default"
                 continue
             if opened := opening(tokens, place):
-                limited = limited or self._is_limit(place, where=bool(opened[1]))
+                if tokens[place].text.lower() == "on" and tokens.is_(place + 1, "name"):
+                    where = tokens[place + 1].text
+                    limited = limited or opened[0] != place + 3
+                limited = limited or (not opened[1] and self._is_limit(place))
                 place = opened[0]
                 asides += opened[1]
                 continue
@@ -203,15 +204,15 @@ class Clauses:
         if apposed is not None:
             self._being(subject, "is", apposed, until=place)
         place = self._inserts(subject, place)
-        if limited and (verb := verb_at(tokens, place)) and verb.is_present:
-            return self._boundary(place)  # "With this option, the mill stops": only then
+        if (limited or where) and (verb := verb_at(tokens, place)) and verb.is_present:
+            if limited:
+                return self._boundary(place)  # "With this option, the mill stops": only then
+            self.said.mode, asides = f"on {where}", []  # "On Kell, the mill stops": maybe only there
         return self._predicates(subject, place, asides)
 
-    def _is_limit(self, place: int, *, where: bool = False) -> bool:
-        """Return whether an opening says under which conditions the clause holds: "With this option,", "On Kell,"."""
+    def _is_limit(self, place: int) -> bool:
+        """Return whether an opening says under which conditions the clause holds: "With this option,"."""
         words = [self.tokens[at].text.lower() for at in range(place, place + 5)]
-        if where:
-            return words[0] == "on" and self.tokens.is_(place + 1, "name")
         return words[0] in {"with", "without", "for", "under", "to"} or not _STATES.isdisjoint(words)
 
     def _apposed(self, place: int) -> int:
@@ -362,13 +363,18 @@ class Clauses:
                 if verb.is_present and tokens[at + 1].text in ALIKE:
                     return at  # "is named in A or set B"
                 place = at + 1
-            elif comma and not inside and tokens.is_(at, "past", "pres", "be") and verb_at(tokens, at):
+            elif comma and not inside and self._goes_on(verb, at):
                 if tokens[at + 1].text == "by" and verb.kind != "passive":
                     return at  # "has a crew, led by Bo Ray"
                 place = at
             else:
                 return self._kinship(subject, end) if comma and verb.kind == "passive" else end
         return place
+
+    def _goes_on(self, verb: Verb, place: int) -> bool:
+        """Return whether a verb without "and" goes on with the clause of another: unlike "is a boxer, mixed artist"."""
+        alike = not (verb.is_present and self.tokens.is_(place, "past") and self.tokens.is_(place + 1, "word"))
+        return alike and self.tokens.is_(place, "past", "pres", "be") and verb_at(self.tokens, place) is not None
 
     def _is_noun(self, verb: Verb, place: int) -> bool:
         """Return whether what was taken for a verb is a noun, as in "Guest stars in the film included"."""
@@ -403,11 +409,12 @@ class Clauses:
     def _is_conditional(self, verb: Verb) -> bool:
         """Return whether a clause holds only under a condition that follows its verb."""
         conditions = {"if", "unless", "whether"} | ({"when", "whenever"} if verb.is_present else set())
-        apart = False
+        apart, depth = False, 0
         for at in range(verb.end, len(self.tokens)):
+            depth += self.tokens.is_(at, "open") - self.tokens.is_(at, "close")
             if self.tokens[at].text == ";":
                 return False
-            if self.tokens[at].text in conditions or (self.tokens[at].text == "except" and not apart):
+            if self.tokens[at].text in conditions or (self.tokens[at].text == "except" and not (apart or depth > 0)):
                 return True
             apart = apart or (self.tokens.is_(at, "comma") and self.tokens[at + 1].text != "except")
         of_mode = verb.is_present and not self.tokens.is_(verb.end, "prep")
@@ -524,6 +531,8 @@ class Clauses:
             if tokens.is_(at, "prep"):
                 end = self._complement(subject, relation, at, passive=True, until=until, single=True)
             elif tokens.is_(at, "past") or (tokens.is_(at, "adv") and tokens.is_(at + 1, "past")):
+                if tokens[at].text in {"optionally", "possibly", "usually", "sometimes"}:
+                    return place
                 at += tokens.is_(at, "adv")
                 words, after = tokens[at].text.lower(), at + 1
                 while tokens.is_(after, "and", "comma") and tokens.is_(
@@ -604,6 +613,8 @@ class Clauses:
                 else:
                     place += 1
                 continue
+            if tokens[place].text in {"instead", "rather"}:
+                break
             if tokens.is_(place, "adv") and tokens[place].text != "ago":
                 place += 1
                 continue
@@ -673,6 +684,8 @@ class Clauses:
                 place = at + 1
                 continue
             phrase = noun_phrase(tokens, place)
+            if tokens[place].text == "that" and verb_at(tokens, place + 1):
+                break  # "established in 1990 that takes place"
             far = distance(tokens, phrase) if phrase and phrase.kind == "number" else None
             if not far and (
                 steps > 1 + (objects == 0 and carried == "" and steps == 2)
@@ -719,7 +732,7 @@ class Clauses:
             whole = objects or preposition == first or (first in _ESSENTIAL and phrase.kind not in {"date", "number"})
             short = "?" not in carried and len(f"{relation} {carried}".split()) < LONGEST_RELATION
             whole = whole or (first in _ESSENTIAL and short)
-            if verb in _NAMES and not whole and first in {"", "by"}:
+            if verb in _NAMES and not whole:
                 continue  # "In 1973 he was appointed to direct"
             if first in _WHERE and phrase.kind == "date" and verb and not passive:
                 if not objects and verb not in _HAPPENS and not whole:
@@ -740,9 +753,9 @@ def _each_of(phrases: Sequence[Phrase]) -> Iterator[Phrase]:
         yield replace(first, of=one, text=one.text) if of_name and one.kind == "name" and not one.before else one
 
 
-def clauses(sentence: str, topic: Topic, *, first: bool, item: bool = False) -> Iterator[Fact]:
+def clauses(tokens: Tokens, topic: Topic, *, first: bool, item: bool = False) -> Iterator[Fact]:
     """Yield the facts of the clauses of a sentence, and tell the topic whether it was about it."""
-    read = Clauses(sentence, topic, first=first, item=item)
+    read = Clauses(tokens, topic, first=first, item=item)
     known = read.subject if not read.subjects.unlike else None
     topic.goes_on(known.heads if known else (), known.noun if known else "")
     yield from read.facts

@@ -21,6 +21,7 @@ ADJECTIVE = re.compile(
     r"(?:[a-z]{2}(?:ic|al|ish|ese|ive|ous|ful|less|ible|able|ary|ant|ern|some)|(?:small|larg|high|low|old|young|long|short|great|fast|strong)er|(?:^|-)(?:public|private|small|large|free|open|short|long|old|new|young"
     r"|independent|non-\w+|black|white|red|blue|green|dark|light|low|high|early|late|recent|single|multi-\w+))$"
 )
+_SCORE = re.compile(r"\d+[-–:]\d+")
 _COMMON_ACRONYM = re.compile(r"[A-Z]{2,4}s?")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _ONWARD = frozenset("higher later newer above earlier older lower below others more".split())
@@ -87,9 +88,11 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         tokens.is_(end, *_GOES_ON)
         and tokens[end].text != "that"
         and not (tokens.is_(end, "name", "det", "num") and tokens.is_(end - 1, "date"))
+        and not _SCORE.fullmatch(tokens[end].text)
     )
     genitive = any(tokens.is_(at, "gen") for at in range(begin, end))
-    cut = cut or tokens[end].text in {"/", "than"}
+    cut = cut or tokens[end].text in {"/", "than"} or _goes_on(tokens, end)
+    cut = cut or (tokens[end].text == "[" and tokens[end].start == last.end)  # "META['HOST']"
     if last.tag == "name" and not (last.text.islower() and end > begin + 1):
         numbered = end - 1 > begin and _ORDINAL.fullmatch(tokens[end - 2].text) is not None  # "21st Ost Regiment"
         name = tokens.text(end - 2, end) if numbered else last.text
@@ -99,6 +102,9 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         if common and (before[:1].islower() or genitive) and _COMMON_ACRONYM.fullmatch(name):
             compound = tokens.text(begin, end)  # "pay TV"
             return Phrase(start, end, "noun", compound, name.lower(), determiner, None, genitive, compound, cut)
+        if first.tag == "num" and first.text[0].isdigit() and end > begin + 1 and not numbered:
+            counted = tokens.text(begin, end)  # "300 mM NaCl"
+            return Phrase(start, end, "number", counted, name.lower(), determiner, None, genitive, counted, cut)
         return Phrase(start, end, "name", name, name, determiner, None, genitive, before, cut)
     if end == begin + 1 and first.tag == "date":
         return Phrase(start, end, "date", first.text, first.text, determiner)
@@ -113,6 +119,13 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         whole, cut = end + 2, False  # "400 crowns a month"
     text = tokens.text(begin, whole)
     return Phrase(start, whole, kind, text, head, determiner, of, genitive, tokens.text(begin, end), cut)
+
+
+def _goes_on(tokens: Tokens, end: int) -> bool:
+    """Return whether others follow that share the noun: "old, socially conscious, and new songs", "20 and 19 years"."""
+    if tokens.is_(end - 1, "num") and tokens.is_(end, "and"):
+        return tokens.is_(end + 1, "num") and tokens.is_(end + 2, "word")
+    return tokens.is_(end, "comma") and tokens[end + 1].text.endswith("ly") and tokens.is_(end + 2, "word", "past")
 
 
 def _last_of_adjectives(tokens: Tokens, end: int) -> int:
@@ -172,6 +185,8 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
         ):
             if tag == "date" and place > begin and following not in _MODIFIERS:
                 return place
+            if tag == "num" and place > begin and tokens.is_(place - 1, "name") and _SCORE.fullmatch(token.text):
+                return place  # "beat Kell 3-2"
             if tag == "gen" and not tokens.is_(place + 1, "word", "name", "num", "past", "ing", "pres", "det", "adv"):
                 return place
             place += 1
@@ -218,8 +233,12 @@ def _joins_adjectives(tokens: Tokens, place: int, begin: int) -> bool:
     )
 
 
-def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[Phrase], int]:  # noqa: C901
+def joined(  # noqa: C901
+    tokens: Tokens, first: Phrase, preposition: str = "", *, acting: bool = False
+) -> tuple[list[Phrase], int]:
     """Read the phrases that are joined with one by commas and "and"; return them, with the end of the last.
+
+    If they are acting, a verb may follow that is theirs.
 
     Nouns that share one article are one phrase: "a poet, lute player and painter". Names that commas alone
     join are one: the second tells where the first is.
@@ -258,10 +277,12 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
             before = f"{found[-1].text} and {following.before}"
             found[-1] = replace(following, start=found[-1].start, before=before)
             return found, following.end
-        mixed = found[-1].kind != following.kind and following.kind != "name"
+        kinds = {found[-1].kind, following.kind}
+        mixed = len(kinds) > 1 and following.kind != "name"
+        mixed = mixed and not (kinds == {"noun", "number"} and following.determiner in {"a", "an"})
         if mixed and (preposition or not following.determiner):
             break  # "for Hellyeah and former drummer of"
-        if _verb_follows(tokens, following.end) or tokens[following.end].text == ":":
+        if not (acting and conjunction) and (_verb_follows(tokens, following.end) or tokens[following.end].text == ":"):
             break
         found.append(following)
         place, anded = following.end, anded or conjunction
@@ -270,6 +291,8 @@ def joined(tokens: Tokens, first: Phrase, preposition: str = "") -> tuple[list[P
     if not anded and len(found) > 1:
         if {one.kind for one in found} != {"name"} or any(one.determiner for one in found[1:]):
             return [first], first.end
+        if tokens.is_(place, "comma") and tokens.is_(place + 1, "and") and tokens.is_(place + 2, "det"):
+            return found, place  # "for Ost, Brenn, and the west of Kell"
         named = found[:4] if preposition in {"in", "at", "near", "from", "of", "to", "outside", "on"} else found
         return [replace(first, text=", ".join(one.text for one in named), end=place)], place
     return _merged(tokens, found), place
@@ -430,7 +453,8 @@ def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
     ) and (not noun_phrase(tokens, place + 1) or tokens.is_(place + 1, "prep")):
         words.append(tokens[place].text)
         place += 1
-    if word in REPORTS and (tokens.is_(place, "sub", "to") or tokens[place].text in {"that", "to", "by"}):
+    by = tokens[place].text == "by" and word not in {"reported", "proposed", "suggested", "planned"}
+    if word in REPORTS and (by or tokens.is_(place, "sub", "to") or tokens[place].text in {"that", "to"}):
         states = False
     if (
         tokens[place].text == "to"

@@ -7,14 +7,15 @@ from functools import cache
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.facts.completion import completed
-from langgraph_rag.tools.facts.names import life_dates, loosely, topic_of
-from langgraph_rag.tools.facts.parsing import is_identifier
+from langgraph_rag.tools.facts.names import life_dates, loosely, opening_name, topic_of
+from langgraph_rag.tools.facts.parsing import bears_out, is_identifier
 from langgraph_rag.tools.facts.phrases import (
     ADJECTIVE,
     COMPOUND,
     KINDS,
     ROLES,
     Phrase,
+    alternatives,
     joined,
     noun_phrase,
     plain,
@@ -74,9 +75,11 @@ class Topic:
 
     def __init__(self, title: str, sentences: Sequence[str]) -> None:
         """Take the title, and the gender of the pronouns that the sentences use most."""
+        title = _subject_in(title, sentences[0]) if sentences else title
         self.title, self.short = title.strip(), topic_of(title) if not title.startswith("List of ") else ""
         qualifier = title.strip().removeprefix(self.short).strip(" ()").split(",")[0]
-        last = self.short.split()[-1:] if len(self.short.split()) > 1 else []
+        whole = _JOINS.split(self.short)[0].split()
+        last = whole[-1:] if len(self.short.split()) > 1 else []
         form = loosely(self.short)
         self._form = re.compile(rf"(?:The |the |A )?{form}(?!\w)", re.IGNORECASE)
         self._other = re.compile(rf"{_OTHER_NAME}[\"“]?{form}(?!\w)[\"”]?(?=[\s,(])")
@@ -93,7 +96,10 @@ class Topic:
         self.focused, self.owned, self.meant, self.lost = False, False, False, not a_name
         self.sentences = sentences
         self.names = {
-            name.text for sentence in sentences for name in spot(sentence) if name.start and name.kind == "name"
+            name.text
+            for sentence in sentences
+            for name in spot(sentence)
+            if name.kind == "name" and sentence[: name.start].strip(" -*+•>|")
         }
         self.words = {word for sentence in sentences for word in _WORD.findall(sentence) if word.islower()}
         counts = {"he": 0, "she": 0, "it": 0}
@@ -210,6 +216,20 @@ class Topic:
         return self.is_named(name) or (self.is_name and _is_introduced(self.short, end, sentence))
 
 
+def _subject_in(title: str, sentence: str) -> str:
+    """Return what a passage is about: `Varo 300` of the title `Varo 300 cordless drill`, or the title itself."""
+    short, name = topic_of(title), opening_name(sentence)
+    words, named = normalise(short).split(), normalise(name.text).split() if name else []
+    told = any(word.islower() and len(word) > 3 for word in short.split())
+    event = short.split(" ")[0].endswith("ing") or (_JOINS.search(short) and _EVENT.fullmatch(short.split()[0]))
+    begun = re.match(rf"\W*(?:The |An? )?{loosely(short)}(?!\w)", sentence, re.IGNORECASE)
+    if begun or not (told or event) or not 0 < len(named) < len(words) or name is None:
+        return title
+    begins = [at for at in range(len(words)) if words[at : at + len(named)] == named and (at or not event)]
+    acts = name.text[0].isupper() and re.match(r" [a-z]", sentence[name.end :])
+    return name.text if begins and acts else title
+
+
 def _is_introduced(topic: str, end: int, sentence: str) -> bool:
     """Return whether a sentence introduces its subject as the topic: `Ida "Ink" Strand (born 1903)`, alias Ink."""
     for span in spot(sentence):
@@ -319,6 +339,8 @@ class Statements:
         short, full = phrase.text, completed(self.tokens, phrase, relation)
         if full is None or not 0 < len(full.text.split()) <= _LONGEST_WHOLE:
             return
+        if not bears_out(self.tokens, phrase, full.end, relation):
+            return
         phrase, words = full, full.text.split()
         if phrase.of and phrase.of.text.lower() in HOLLOW:
             return
@@ -398,8 +420,10 @@ class Statements:
             carried = base
         if phrases[0].kind == "pronoun" and (name := self.topic.of_object(phrases[0].head, subject.heads)):
             phrases = [replace(phrases[0], kind="name", text=name)]
-        of = phrases[0].of if len(phrases) == 1 else None
-        if of and (of.kind == "name" or phrases[0].before.lower() in COMPOUND) and len(phrases[0].before.split()) <= 3:
+        of = phrases[0].of
+        if of and phrases[0].before.lower() in COMPOUND:
+            preposition, phrases = f"{preposition} {phrases[0].before} of", [of, *phrases[1:]]
+        elif of and len(phrases) == 1 and of.kind == "name" and len(phrases[0].before.split()) <= 3:
             preposition, phrases = f"{preposition} {phrases[0].before} of", [of]
         for one in phrases:
             solid = (
@@ -461,7 +485,7 @@ class Statements:
             self.say(subject, f"{text} {phrase.before} of", inner)  # "was son of, judge"
             return
         if inner and inner.kind in {"name", "date"} and not inner.genitive and len(phrase.before.split()) <= 5:
-            phrases, _ = joined(tokens, inner)
+            phrases = alternatives(tokens, joined(tokens, inner)[0])
             for one in phrases if all(one.kind == inner.kind for one in phrases) else [inner]:
                 self.say(subject, f"{text} {phrase.before} of", one)
             return
@@ -477,7 +501,7 @@ class Statements:
         if word.tag == "date" and not _UNIT.match(tokens[begin + 1].text):  # "is a 1931 film"
             self.say(subject, f"{text} {phrase.head} of", plain(tokens, begin))
         elif of_person and word.tag == "name" and tokens.is_(begin + 1, "word") and _NATION.fullmatch(word.text):
-            self.say(subject, text, plain(tokens, begin))  # "was an Italian painter"
+            self.say(subject, text, replace(plain(tokens, begin), kind="nation"))  # "was an Italian painter"
         else:
             return phrase
         after = tokens[begin + 1].start - word.start
@@ -557,7 +581,7 @@ class Subjects:
         if phrase.kind == "name":
             if phrase.before and not phrase.determiner and phrase.before.islower():
                 return None
-            phrases, end = joined(tokens, phrase)
+            phrases, end = joined(tokens, phrase, acting=True)
             if end != phrase.end and not verb_at(tokens, tokens.after_brackets(end)):
                 phrases, end = [phrase], phrase.end
             if _ORDINAL.match(phrase.text) and tokens.is_(end, "past"):

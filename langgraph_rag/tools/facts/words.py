@@ -156,6 +156,7 @@ NOUNS = frozenset(  # that sentences often begin with, without an article
     "work music water children women men people support access police research development data text code input "
     "output food light power energy money land traffic trade labor labour film love war peace fire snow rain "
     "ice oil gold iron software hardware memory time space history art law life death health school part half "
+    "example examples note "
     "default choice change changes control usage focus emphasis interest credit progress demand potential".split()
 )
 
@@ -193,6 +194,10 @@ _BODY = re.compile(r"\b(?:Institute|University|College|Museum|Society|Associatio
 _AWARD = re.compile(r"(?:Award|Prize|Medal|Oscar|Emmy|Grammy|Globe)s?$")
 _FOR_WHAT = re.compile(r"(?:Best|Outstanding|Excellence|Lifetime|Most|Achievement)\b")
 _SHORTENED = re.compile(r"(?:They|You|We|I|He|She|It|That|There|What|Who|Here|Let)['’](?:re|s|ve|ll|d|m)")
+_AMOUNT = re.compile(r"[A-Z]{2,4} \d[\d.,]*\d|[A-Z]{3} \d")  # "EUR 0.52"
+_UNIT = re.compile(r"[A-Z]{3}|[kMGTm]?(?:W|Wh|Hz|B|V|A|Ah|Pa|J|N|Nm|M|mol|bit)")
+_CODED = re.compile(r"[A-Z][A-Z\d]+(?:-[A-Z\d]*\d[A-Z\d]*)+(?!\w)")  # "CVE-2026-6907"
+_OF_YEAR = re.compile(r"\b(?:Act|Regulations?|Order|Directive|Ordinance|Olympics|Games|Cup|Expo)$")
 _WEEKDAYS = frozenset("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
 _QUOTES = frozenset('"“”«»‘`*_')
 
@@ -209,13 +214,28 @@ class Token(NamedTuple):
 END = Token(0, 0, "", "stop")
 
 
+class Parsed(NamedTuple):
+    """What a trained pipeline says of a token: its part of speech, its role, and the place of what it depends on."""
+
+    tag: str
+    role: str
+    head: int
+
+
+UNPARSED = Parsed("", "", -1)
+
+
 class Tokens:
     """The tokens of a sentence; beyond its end there are only stops."""
 
     def __init__(self, sentence: str) -> None:
         """Cut the sentence."""
         self.sentence = sentence
+        self.parsed: list[Parsed] = []  # of each token, if the sentence was parsed
         self._tokens = list(_with_titles(sentence, list(_without_weekdays(list(_cut(sentence))))))
+        for place in range(1, len(self._tokens) - 1):
+            if self._is_verb(place):
+                self.retag(place, "pres")
 
     def __len__(self) -> int:
         """Count the tokens."""
@@ -224,6 +244,17 @@ class Tokens:
     def __getitem__(self, place: int) -> Token:
         """Return a token, or a stop beyond the end."""
         return self._tokens[place] if 0 <= place < len(self._tokens) else END
+
+    def _is_verb(self, place: int) -> bool:
+        """Return whether an unknown word has the place and form of a verb: "Kell mills the flour"."""
+        word = self[place].text
+        acts = self.is_(place - 1, "name") or self[place - 1].text.lower() in {"he", "she", "it"}
+        verbal = self.is_(place, "word") and word.islower() and word.endswith("s") and not word.endswith(("ss", "us"))
+        return verbal and acts and self.is_(place + 1, "det", "poss", "num") and self[place + 1].text != "that"
+
+    def retag(self, place: int, tag: str) -> None:
+        """Give a token another class."""
+        self._tokens[place] = self._tokens[place]._replace(tag=tag)
 
     def text(self, start: int, end: int) -> str:
         """Return the text of the tokens from one place to another, without quotation marks around it."""
@@ -285,7 +316,7 @@ def _with_titles(sentence: str, tokens: list[Token]) -> Iterator[Token]:
     """Join what belongs to one name: "Hugh Roe, 2nd Earl of Ost", "Bo Ray, Jr.", "Ministry of Trade and Industry"."""
     place = 0
     while place < len(tokens):
-        token, end = tokens[place], place + 1
+        token, end = _with_unit(sentence, tokens, place)
         while token.tag == "name" and (last := _rank_end(tokens, end, token)):
             token, end = (
                 Token(token.start, tokens[last].end, sentence[token.start : tokens[last].end].strip('"'), "name"),
@@ -304,6 +335,22 @@ def _with_titles(sentence: str, tokens: list[Token]) -> Iterator[Token]:
             token, end = Token(token.start, word.end, sentence[token.start : word.end], "word"), end + 2
         yield token
         place = end
+
+
+def _with_unit(sentence: str, tokens: Sequence[Token], place: int) -> tuple[Token, int]:
+    """Return a token with its unit or number, and the place after: "45 GBP", "CVE-2026-6907", "Rivers Act 1974"."""
+    token, (second, after) = tokens[place], [*tokens[place + 1 : place + 3], END, END][:2]
+    coded = _CODED.match(sentence, token.start) if token.tag == "word" else None
+    if coded:
+        end = next((at for at in range(place, len(tokens)) if tokens[at].start >= coded.end()), len(tokens))
+        return Token(token.start, coded.end(), coded[0], "name"), end
+    if token.tag == "name" and _AMOUNT.fullmatch(token.text):
+        return token._replace(tag="num"), place + 1
+    counts = token.tag == "num" and token.text[-1].isdigit() and _UNIT.fullmatch(second.text)
+    dated = token.tag == "name" and second.tag == "date" and second.text.isdigit() and _OF_YEAR.search(token.text)
+    if (counts and after.tag not in {"name", "word"}) or (dated and second.start == token.end + 1):
+        return Token(token.start, second.end, sentence[token.start : second.end], token.tag), place + 2
+    return token, place + 1
 
 
 def _rank_end(tokens: list[Token], place: int, name: Token) -> int:

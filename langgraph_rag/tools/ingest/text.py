@@ -5,15 +5,16 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, dropwhile, pairwise
+from itertools import chain, pairwise
 from typing import Any, NotRequired, TypedDict
 
 from langgraph_rag.concurrency.threads import thread_safe_cache
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Fact
-from langgraph_rag.tools.facts.grammar import GRAMMAR, stated_facts
-from langgraph_rag.tools.facts.parsing import ParsedPiece, noun_chunks, parsed, written
-from langgraph_rag.tools.ingest.spans import blocks_of_code, identifiers, spot, within
+from langgraph_rag.tools.facts.parsing import noun_chunks, parse
+from langgraph_rag.tools.facts.reading import NUMBER, Line, lines_of, triples_of
+from langgraph_rag.tools.facts.statements import Topic
+from langgraph_rag.tools.ingest.spans import blocks_of_code, identifiers, is_code, spot, within
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
 _ENGLISH = "en_core_web_"  # how the names of spaCy's pipelines for English begin
@@ -52,8 +53,6 @@ _GERMAN_ORDINAL = re.compile(
     r"\b\d{1,2}\.\s+(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
     r"|Jahrhundert|Jh\b)"
 )
-_NAMELESS = frozenset("DT PDT WDT PRP PRP$ WP WP$ EX IN CC . , : `` '' -LRB- -RRB- HYPH POS".split())
-"""Tags of words without content."""
 _LONGEST_ENDING = 8  # characters, more than an abbreviation with its surroundings
 
 
@@ -97,32 +96,37 @@ class TrainedPipeline(TextPipeline):
 
     def analyse(self, texts: Sequence[str], titles: Sequence[str] = ()) -> Iterator[Analysis]:
         """Yield the analysis of each text, in order; with its facts if there are titles."""
-        titled, version = bool(titles), facts_version(self.name)
-        titles = titles or [""] * len(texts)
         found = [analysis["sentences"] for analysis in text_pipeline(RULES).analyse(texts)]
-        parses = parsed(self.nlp, [*zip(titles, found, strict=True)])
-        for title, sentences, pieces in zip(titles, found, parses, strict=True):
-            analysis = Analysis(sentences=sentences, phrases=_phrases(pieces))
-            if titled:
-                analysis["facts"], analysis["read_by"] = stated_facts(title, pieces), version
+        read = self._parsed(list(zip(titles or [""] * len(texts), found, strict=True)))
+        version = facts_version(self.name)
+        for sentences, (topic, lines) in zip(found, read, strict=True):
+            analysis = Analysis(sentences=sentences, phrases=_phrases(lines))
+            if titles:
+                analysis["facts"], analysis["read_by"] = _facts(topic, lines), version
             yield analysis
 
     def facts(self, passages: Sequence[tuple[str, Sequence[str]]]) -> Iterator[list[Fact]]:
         """Yield the facts of passages, each given as its title and sentences."""
-        for (title, _), pieces in zip(passages, parsed(self.nlp, passages), strict=True):
-            yield stated_facts(title, pieces)
+        return (_facts(topic, lines) for topic, lines in self._parsed(passages))
+
+    def _parsed(self, passages: Sequence[tuple[str, Sequence[str]]]) -> list[tuple[Topic, list[Line]]]:
+        read = [lines_of(title, sentences) for title, sentences in passages]
+        parse(self.nlp, [[line.tokens for line in lines if not is_code(line.whole)] for _, lines in read])
+        return read
 
     def sentences(self, text: str) -> list[str]:
         """Return the sentences of one text."""
         return text_pipeline(RULES).sentences(text)
 
 
-def _phrases(pieces: Sequence[ParsedPiece]) -> list[str]:
-    """Return the names, dates and numbers of a parsed text, and its noun phrases, each once."""
-    found = [span.text for piece in pieces for span in spot(piece.piece.text)]
-    for piece in pieces:  # from their first content words on: "old ferry" of "the old ferry"
-        for chunk in noun_chunks(piece.words):
-            found.append(written(dropwhile(lambda word: word.tag in _NAMELESS, chunk)))
+def _facts(topic: Topic, lines: Sequence[Line]) -> list[Fact]:
+    return [Fact(triple=triple, sentences=[]) for triple in triples_of(topic, lines)]
+
+
+def _phrases(lines: Sequence[Line]) -> list[str]:
+    """Return the names, dates and numbers of parsed lines, and their noun phrases, each once."""
+    found = [span.text for line in lines for span in spot(line.whole)]
+    found += [chunk for line in lines for chunk in noun_chunks(line.tokens)]
     return [*dict.fromkeys(filter(None, found))]
 
 
@@ -224,7 +228,7 @@ def facts_version(name: str) -> str:
         KnowledgeBaseError: when it is not installed.
     """
     _expect_installed(name)
-    return f"parse-{GRAMMAR} of {name} {importlib.metadata.version(name)}"
+    return f"parse-{NUMBER} of {name} {importlib.metadata.version(name)}"
 
 
 def is_installed(name: str) -> bool:
