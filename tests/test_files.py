@@ -166,6 +166,7 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
         ("<p>By <b>Ada</b>,<br>from <i>Kell</i>.</p><script>x()</script>", "By Ada,\nfrom Kell."),
         ("By <b>Ada</b><script>x() < 1</script><STYLE a='b'>\np {}</STYLE>, of *Kell*.", "By Ada, of Kell."),
         ("By <b>Ada</b><!-- no --> &amp; Orla.", "By Ada & Orla."),
+        ("<table><td>a<![0]</td></table>", "a"),
         ("<div>By <![logo](x.png)> Ada</div>", "By Ada"),
         ("<div>By <![if !IE]>Ada<![endif]></div>", "By Ada"),
         ("One  \ntwo.", "One\ntwo."),

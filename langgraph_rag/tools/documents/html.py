@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
 from bs4.dammit import EncodingDetector
-from bs4.element import Comment, NavigableString
+from bs4.element import Comment, NavigableString, PageElement
 from lxml.html import defs
 from markdownify import MarkdownConverter
 from webencodings import lookup
@@ -234,12 +234,12 @@ def _paragraph(text: str) -> Tag:
     return paragraph
 
 
-def _cut(part: Tag) -> None:
+def _cut(part: PageElement) -> None:
     """Take out a part of a sentence, with the space before it if there is one behind it, too."""
     before, after = part.previous_sibling, part.next_sibling
     if isinstance(before, NavigableString) and isinstance(after, NavigableString) and re.match(r"[\s.,;:!?)]", after):
         before.replace_with(before.rstrip())
-    part.decompose()
+    part.decompose() if isinstance(part, Tag) else part.extract()
 
 
 def _take_out_signs(page: BeautifulSoup) -> None:
@@ -422,8 +422,7 @@ def read_html(html: str) -> Page:
     with warnings.catch_warnings(action="ignore", category=XMLParsedAsHTMLWarning):
         page = BeautifulSoup(html, "lxml")
     for comment in page.find_all(string=lambda text: isinstance(text, Comment)):
-        comment.extract()
-    page.smooth()  # spaces on both sides of a comment are one
+        _cut(comment)
     flatten_code(page)
     simplify_generated(page)
     write_formulas(page)

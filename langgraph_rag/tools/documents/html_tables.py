@@ -55,7 +55,10 @@ def simplify_tables(page: Tag) -> None:
     cells hold paragraphs becomes terms, the first cells, with their descriptions.
     """
     for layout in filter(_is_layout, page.select("table")):
-        for part in (layout, *layout.select(":scope > tr, :scope > * > tr, :scope > tr > *, :scope > * > tr > *")):
+        for part in (
+            layout,
+            *layout.select(":scope > td, :scope > tr, :scope > * > tr, :scope > tr > *, :scope > * > tr > *"),
+        ):
             part.name = "div"
     for caption in page.select("table > caption"):
         caption.name = "p"
@@ -67,7 +70,7 @@ def simplify_tables(page: Tag) -> None:
 
 def _is_layout(table: Tag) -> bool:
     """Return whether a table holds another one, or its only cells are a block of code or lists side by side."""
-    if table.find("table"):
+    if table.find("table") or not table.find("tr"):
         return True
     cells = [cell for cell in table.find_all("td", limit=_MOST_BESIDE + 1) if _text(cell)]
     if len(cells) == 1:
