@@ -36,7 +36,7 @@ SYMBOLS = (
 """Regex of marks that belong to the name before them: C++ is not C#, and A+ is not A-."""
 SIGN = r"(?<![^\s(])(?<!\d\s)[-\u2212](?=\d)"
 """Regex of a minus before a number; after another number it stands for "to"."""
-_TELLING = re.compile(f"({SYMBOLS}|{SIGN})")
+_TELLING = re.compile(rf"(?=[+#\-\u2212])({SYMBOLS}|{SIGN})")  # looking back at each character would take long
 
 
 def without_piles(text: str) -> str:

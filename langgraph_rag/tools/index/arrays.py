@@ -53,44 +53,45 @@ class Strings(Sequence[str]):
     def __getitem__(self, row: slice) -> list[str]: ...
     def __getitem__(self, row: int | slice) -> str | list[str]:
         if isinstance(row, slice):
-            return [self[one] for one in range(*row.indices(len(self)))]
+            return self.take(range(*row.indices(len(self))))
         if not 0 <= row < len(self):  # an array would count from its end
             raise IndexError(f"expected a row from 0 to {len(self) - 1}, got {row}")
-        return self._encoded(row).decode("utf-8", "surrogatepass")
+        start = int(self._ends[row - 1]) if row else 0
+        return self._bytes[start : int(self._ends[row])].tobytes().decode("utf-8", "surrogatepass")
 
     def take(self, rows: Iterable[int]) -> list[str]:
         """Return the strings of some rows."""
         taken = np.fromiter(rows, np.int64)
         if taken.size and not 0 <= taken.min() <= taken.max() < len(self):
             raise IndexError(f"expected rows from 0 to {len(self) - 1}, got {taken.min()} to {taken.max()}")
-        starts = np.where(taken > 0, self._ends[taken - 1], 0).tolist() if taken.size else []
-        whole = self._bytes.data
-        places = zip(starts, self._ends[taken].tolist(), strict=True)
-        return [str(whole[start:end], "utf-8", "surrogatepass") for start, end in places]
+        return [str(text, "utf-8", "surrogatepass") for text in self._encoded(taken)]
 
     def find(self, texts: Sequence[str]) -> Rows:
         """Return the row of each text, the first one of equal strings; -1 of an unknown text. Shape: texts."""
+        found = np.full(len(texts), -1, np.int64)
+        if not len(self):
+            return found
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         hashes = _hashes(encoded)
-        places: Rows = np.searchsorted(self._hashes, hashes)
-        found = np.full(len(texts), -1, np.int64)
-        if len(self):
-            for number in np.flatnonzero(self._hashes[np.minimum(places, len(self) - 1)] == hashes).tolist():
-                found[number] = self._find_from(int(places[number]), hashes[number], encoded[number])
+        places = self._hashes.searchsorted(hashes)
+        hits = np.flatnonzero(self._hashes.take(places, mode="clip") == hashes)
+        rows = self._rows.take(places[hits]).astype(np.int64)
+        for number, row, text in zip(hits.tolist(), rows.tolist(), self._encoded(rows), strict=True):
+            found[number] = row if text == encoded[number] else self._find_behind(int(places[number]), encoded[number])
         return found
 
-    def _find_from(self, place: int, hash_: np.uint64, text: bytes) -> int:
-        """Return the row of a text among those with its hash, which other texts can have, too; -1 if it is unknown."""
-        while place < len(self) and self._hashes[place] == hash_:
-            row = int(self._rows[place])
-            if self._encoded(row) == text:
-                return row
-            place += 1
-        return -1
+    def _find_behind(self, place: int, text: bytes) -> int:
+        """Return the row of a text behind another one with its hash; -1 if it is unknown."""
+        last = int(self._hashes.searchsorted(self._hashes[place], side="right"))
+        rows = self._rows[place + 1 : last].astype(np.int64)
+        return next((row for row, other in zip(rows.tolist(), self._encoded(rows), strict=True) if other == text), -1)
 
-    def _encoded(self, row: int) -> bytes:
-        start = int(self._ends[row - 1]) if row else 0
-        return self._bytes[start : int(self._ends[row])].tobytes()
+    def _encoded(self, rows: Rows) -> Iterator[bytes]:
+        """Yield the bytes of the strings of some rows."""
+        starts = np.where(rows, self._ends.take(rows - 1, mode="wrap"), 0)
+        whole = self._bytes.data
+        places = zip(starts.tolist(), self._ends.take(rows).tolist(), strict=True)
+        return (bytes(whole[start:end]) for start, end in places)
 
 
 class Arrays(Mapping[str, Array]):

@@ -478,8 +478,17 @@ class Bm25:
             for column, word in enumerate(weighed):
                 at, scores = _scores_in(part.segment, place, word, rows[there])
                 told[there[at], column] = scores
-        shares = np.array([word.weight * word.idf for word in weighed])
-        return told / np.where(most, most, 1.0), shares / max(shares.sum(), _LEAST_IDF)
+        return told / np.where(most, most, 1.0), _shares(weighed)
+
+    def share(self, words: Mapping[str, Sequence[str]], id_: str, visible: Visible | None = None) -> float:
+        """Return the share of a passage in what words, names and parts tell, by their rarity, from 0 to 1."""
+        index = self._index.now()
+        weighed = list(self._weighed(index, words, visible).values())
+        has = np.zeros(len(weighed), bool)
+        for place, part in enumerate(index.parts):
+            if (row := int(part.segment.ids.find([id_])[0])) >= 0:
+                has |= [_is_in(word.lists[place].rows, row) for word in weighed]
+        return float(_shares(weighed)[has].sum())
 
     # --- words -------------------------------------------------------------------------------------------------------
     def _weighed(self, index: Words, words: Mapping[str, Sequence[str]], visible: Visible | None) -> dict[str, _Word]:
@@ -653,6 +662,18 @@ def _places(rows: Array, wanted: Rows) -> tuple[Rows, Rows]:
     places = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
     at = np.flatnonzero(rows[places] == wanted)
     return places[at], at
+
+
+def _is_in(rows: Array, row: int) -> bool:
+    place = int(rows.searchsorted(rows.dtype.type(row)))  # of another type, all rows would be converted
+    return place < len(rows) and bool(rows[place] == row)
+
+
+def _shares(words: Iterable[_Word]) -> Values:
+    """Return how much each of some words tells, of all that they tell together."""
+    shares = np.array([word.weight * word.idf for word in words])
+    together: Values = shares / max(shares.sum(), _LEAST_IDF)
+    return together
 
 
 def _without(part: Part, postings: Postings) -> Postings:

@@ -166,7 +166,7 @@ class Indexer:
     def place(self, rows: Sequence[Row]) -> None:
         """Store where stored passages come from, with their metadata there, and their places, all at once."""
         if rows:
-            passages = cast(Sequence[Passage], rows)
+            passages, whole = cast(Sequence[Passage], rows), self._ends() == self._whole
             with self._records.together():
                 self._records.origins.add(passages)
                 places = {
@@ -174,6 +174,8 @@ class Indexer:
                     for passage, row in zip(passages, rows, strict=True)
                 }
                 self._records.places.put(passages, places)
+            if whole:  # it still is, as places change no vectors
+                self._whole = self._ends()
 
     def take_dropped(self) -> int:
         """Return how many facts were not stored since the last call, as the passages do not state them."""

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from math import fsum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from langchain_core.callbacks import Callbacks
@@ -22,10 +22,11 @@ from pydantic import ConfigDict
 from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.concurrency.tasks import gather
 from langgraph_rag.errors import RagError, RerankerError
-from langgraph_rag.normal_forms import apart, normalise, stands_in, triple_text, words_of
+from langgraph_rag.normal_forms import apart, folded, normalise, stands_in, triple_text, words_of
 from langgraph_rag.records import (
     Candidate,
     Evidence,
+    Passage,
     Record,
     ScoredPassage,
     Triple,
@@ -57,6 +58,7 @@ def round_robin(evidence: Sequence[Evidence]) -> list[str]:
 
 
 Values = NDArray[np.float64]
+AnyPassage = TypeVar("AnyPassage", bound=Passage)
 
 _RRF_K = 60
 TOP_HEAVY = 2
@@ -109,7 +111,7 @@ def blend(
 
 
 def with_mentioned(
-    ranking: Sequence[ScoredPassage], records: Mapping[str, Record], told: Values, weights: Values, kept: int
+    ranking: Sequence[ScoredPassage], passages: Mapping[str, Passage], told: Values, weights: Values, kept: int
 ) -> list[float]:
     """Return the scores of passages; those that one of the first mentions by their topics score more.
 
@@ -118,18 +120,18 @@ def with_mentioned(
 
     Args:
         ranking: the passages, best first, with scores of at most 1.
-        records: the passages by id; one without a record keeps its score.
+        passages: the passages by id; one that is not there keeps its score.
         told: how well each passage tells each word of the query, from 0 to 1; shape: passages x words.
         weights: how much each word counts.
         kept: the number of first passages, whose scores stay.
     """
     scores = [passage["score"] for passage in ranking]
-    first = [(place, records[one["id"]]) for place, one in enumerate(ranking[:kept]) if one["id"] in records]
-    texts = {place: f" {normalise(apart(record['text']))} " for place, record in first}
-    for place, passage in enumerate(ranking[kept:], start=kept):
-        if (record := records.get(passage["id"])) is None:
+    first = [(place, passages[one["id"]]) for place, one in enumerate(ranking[:kept]) if one["id"] in passages]
+    texts = {place: _as_words(passage["text"]) for place, passage in first}
+    for place, one in enumerate(ranking[kept:], start=kept):
+        if (passage := passages.get(one["id"])) is None:
             continue
-        topic, terms = topic_of(record["title"]), [term for term in terms_of(record["text"]) if _is_name(term)]
+        topic, terms = topic_of(passage["title"]), [term for term in terms_of(passage["text"]) if _is_name(term)]
         form = normalise(apart(topic))
         raised = [0.0]
         for other, mentioning in first:
@@ -141,7 +143,7 @@ def with_mentioned(
     return scores
 
 
-def _tells(form: str, topic: str, text: str, mentioning: Record) -> bool:
+def _tells(form: str, topic: str, text: str, mentioning: Passage) -> bool:
     """Return whether a text, in normal form, has a topic; a single word must be written as the title writes it."""
     if len(form) < _SHORTEST or form in stop_words() or f" {form} " not in text:
         return False
@@ -231,7 +233,7 @@ def by_score(scores: Mapping[str, float]) -> list[ScoredPassage]:
     return [ScoredPassage(id=id_, score=score) for id_, score in best_first]
 
 
-def led_first(question: str, passages: Sequence[Record], kept: int = 0) -> list[Record]:
+def led_first(question: str, passages: Sequence[AnyPassage], kept: int = 0) -> list[AnyPassage]:
     """Put passages behind all others to which no name of the question leads.
 
     A name leads to the passages that have all of its words. These lead to what they mention by its title and to other
@@ -246,22 +248,32 @@ def led_first(question: str, passages: Sequence[Record], kept: int = 0) -> list[
     names = [set(words_of(name.text)) for name in spotted]
     if not names:
         return list(passages)
-    said = [set(words_of(titled_text(passage))) for passage in passages]
-    led = {place for place, words in enumerate(said) if any(name <= words for name in names)}
-    topics = [f" {normalise(apart(topic_of(passage['title'])))} " for passage in passages]
-    texts = [f" {normalise(apart(passage['text']))} " for passage in passages]
+    led = {place for place, passage in enumerate(passages) if _has_one(titled_text(passage), names)}
+    topics = [_as_words(topic_of(passage["title"])) for passage in passages]
     added = led
-    while added:
+    while added and len(led) < len(passages):
         documents = {passages[place].get("document") for place in added} - {None, ""}
+        texts = [_as_words(passages[place]["text"]) for place in added]
         added = {
             place
             for place, passage in enumerate(passages)
             if place not in led
-            and (passage.get("document") in documents or any(topics[place] in texts[other] for other in added))
+            and (passage.get("document") in documents or any(topics[place] in text for text in texts))
         }
         led = led | added
     order = sorted(range(len(passages)), key=lambda place: place >= kept and place not in led)
     return [passages[place] for place in order]
+
+
+def _as_words(text: str) -> str:
+    return f" {normalise(apart(text))} "
+
+
+def _has_one(text: str, names: Sequence[set[str]]) -> bool:
+    """Return whether a text has all words of some name; the words are only told apart where their letters are there."""
+    form = folded(text)
+    near = [name for name in names if all(word in form for word in name)]
+    return bool(near) and any(map(set(words_of(text)).issuperset, near))
 
 
 _LEAST_GAIN = 0.25  # share of the words of a statement that a sentence must add

@@ -559,12 +559,12 @@ class Searcher:
         """Return the best passages that together tell the query, of the first those last to which no name leads."""
         told, weights = self._records.told(request.query, ids_of(ranking[:DEPTH]), request.visible)
         with self._records.beside():
-            records = {record["id"]: record for record in self._records.passages(ids_of(ranking[:DEPTH]))}
-        scores = with_mentioned(ranking[:DEPTH], records, told, weights, KEPT)
+            texts = self._records.texts(ids_of(ranking[:DEPTH]))
+        scores = with_mentioned(ranking[:DEPTH], texts, told, weights, KEPT)
         order = sorted(range(len(scores)), key=lambda place: (place >= KEPT, -scores[place]))
         raised = [ScoredPassage(id=ranking[place]["id"], score=scores[place]) for place in order]
         best = covering([*raised, *ranking[DEPTH:]], told[order], weights, max(request.k, _LED))
-        led = led_first(request.query, [records[id_] for id_ in ids_of(best[:_LED]) if id_ in records], KEPT)
+        led = led_first(request.query, [texts[id_] for id_ in ids_of(best[:_LED]) if id_ in texts], KEPT)
         ids = dict.fromkeys([*ids_of(led), *ids_of(best)])  # one that was just deleted is no record
         scored = zip(ids, best, strict=True)
         return [ScoredPassage(id=id_, score=one["score"]) for id_, one in scored][: request.k]

@@ -62,7 +62,7 @@ class WaitingVectors:
 
     def all(self) -> dict[str, Matrix]:
         """Return the vectors by passage."""
-        return self._db.vectors("waiting_vectors JOIN passages ON number = passage")
+        return self._db.vectors("waiting_vectors CROSS JOIN passages ON number = passage")  # in this order: few wait
 
     def forget(self, ids: Sequence[str]) -> None:
         """Remove vectors that have been indexed."""
@@ -258,6 +258,13 @@ class Records:
         found = {row[0]: _record(row) for row in rows}
         return [found[id_] for id_ in dict.fromkeys(ids) if id_ in found]
 
+    def texts(self, ids: Sequence[str]) -> dict[str, Passage]:
+        """Return the titles, texts and documents of stored passages by id: in a third of the time of `passages`."""
+        at = "standing.passage = passages.number AND standing.source = coalesce(passages.source, '')"
+        of = f"passages LEFT JOIN standing ON {at} WHERE id IN"
+        rows = self._db.by_ids("id, title, text, coalesce(document, '')", of, ids)
+        return {row[0]: Passage(id=row[0], title=row[1], text=row[2], document=row[3]) for row in rows}
+
     def ids(self, source: str | None = None) -> list[str]:
         """Return the ids of all passages, or of those from one source ("": without a source).
 
@@ -311,8 +318,7 @@ class Records:
 
     def share_of_passage(self, query: str, id_: str, visible: Visible | None = None) -> float:
         """Return the share of a passage in a query: of all that its words tell, by their rarity, from 0 to 1."""
-        (told,), weights = self.told(query, [id_], visible)
-        return float(weights[told > 0].sum())
+        return self._ranking.share(words_to_search(query), id_, visible)
 
     def share_of_names(self, query: str, names: Iterable[str], visible: Visible | None = None) -> float:
         """Return the share of some names in a query: of all that its words tell, by their rarity, from 0 to 1."""

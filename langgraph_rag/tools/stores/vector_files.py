@@ -68,7 +68,10 @@ class VectorTable:
         """
         rows = None if among is None else self._rows(among)
         k = min(k, len(self.ids if rows is None else rows))
-        return [self._best(query, k, rows) if k else [] for query in queries]
+        if not k:
+            return [[] for _ in queries]
+        # one pass over the vectors for all queries; in a matrix product, the threads of BLAS would spin
+        return [self._best(cosines, k, rows) for cosines in np.vecdot(self.vectors[:, np.newaxis], queries).T]
 
     def _rows(self, ids: frozenset[str]) -> NDArray[np.int_]:
         if (known := self._known_rows.get(ids)) is None:
@@ -76,8 +79,7 @@ class VectorTable:
             self._known_rows[ids] = known
         return known
 
-    def _best(self, query: Matrix, k: int, rows: NDArray[np.int_] | None) -> list[tuple[str, float]]:
-        cosines = np.vecdot(self.vectors, query)  # in a matrix product, the threads of BLAS would spin
+    def _best(self, cosines: Matrix, k: int, rows: NDArray[np.int_] | None) -> list[tuple[str, float]]:
         if rows is not None:
             cosines = cosines[rows]
         least = np.partition(cosines, len(cosines) - k)[len(cosines) - k]
