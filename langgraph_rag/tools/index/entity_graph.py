@@ -59,6 +59,14 @@ class Meanings:
         found = self.stored.arrays["joined_to"][between(self.stored.arrays["joined"], name)]
         return int(found[0]) if found.size else name
 
+    def entities(self, names: Sequence[int]) -> list[int]:
+        """Return the entity of each of some names."""
+        joined, rows = self.stored.arrays["joined"], np.array(names, np.int32)
+        if joined.size:
+            places = joined.searchsorted(rows).clip(max=joined.size - 1)
+            rows = np.where(joined[places] == rows, self.stored.arrays["joined_to"][places], rows)
+        return [self.everywhere.get(name, entity) for name, entity in zip(names, rows.tolist(), strict=True)]
+
     def bearers(self, name: int) -> Sequence[int]:
         """Return the entities that bear a name which is not joined, in alphabetical order."""
         if name in self.bearers_now:
@@ -129,25 +137,27 @@ class EntityGraph:
     def linked(self, text: str) -> dict[str, str]:
         """Return the name of each of the entities in a text."""
         words, begin = normalise(apart(text)).split(), 0
-        names = [self._entity(span.text) for span in spot(text)]
+        whole, spotted = " ".join(words), [normalise(span.text) for span in spot(text)]
         spans = {
             " ".join(words[start:end])
             for start in range(len(words))
             for end in range(start + 2, min(len(words), start + _LONGEST_NAME) + 1)
         }
-        known = self._known([*spans, " ".join(words)])
+        rows = self._rows_of({*spotted, *spans, whole})
+        names = [self._entity(form, rows[form]) for form in spotted]
+        known = self._known({span: rows[span] for span in [*spans, whole]})
         while begin < len(words):
             ends = range(min(len(words), begin + _LONGEST_NAME), begin + 1, -1)
             found_here = ((end, name) for end in ends if (name := known.get(" ".join(words[begin:end]))))
             begin, name = next(found_here, (begin + 1, ""))
             names.append(name)
-        found = dict.fromkeys(filter(None, names)) or dict.fromkeys(filter(None, [known.get(" ".join(words))]))
+        found = dict.fromkeys(filter(None, names)) or dict.fromkeys(filter(None, [known.get(whole)]))
         return {entity: name for name in found for entity in self._meant(name, words)}
 
     def bearing(self, name: str) -> list[str]:
         """Return the entities that bear a name, by normal form; none if it is unknown."""
         form = normalise(apart(name))
-        return self._meant(known, ()) if (known := self._known([form]).get(form)) else []
+        return self._meant(known, ()) if (known := self._known(self._rows_of([form])).get(form)) else []
 
     @cached_property
     def entities(self) -> "Entities":
@@ -156,17 +166,23 @@ class EntityGraph:
 
     def nodes(self, names: Sequence[str]) -> list[int | None]:
         """Return the node of the entity of each name, if it is known."""
-        forms = list(dict.fromkeys(map(normalise, names)))
-        rows = dict(zip(forms, self._names.find(forms).tolist(), strict=True))
-        found = {form: self._node(row) for form, row in rows.items()}
-        found |= {form: self.entities.get(form) for form in forms if form in self._given}
+        rows = self._rows_of(map(normalise, names))
+        entities = zip(rows, self._meanings.entities(list(rows.values())), strict=True)
+        found = {form: self._node_of(entity) if rows[form] >= 0 else None for form, entity in entities}
+        found |= {form: self.entities.get(form) for form in rows if form in self._given}
         return [found[normalise(name)] for name in names]
+
+    def _rows_of(self, forms: Iterable[str]) -> dict[str, int]:
+        """Return the row of each name in normal form, -1 of an unknown one; one look-up for all takes least time."""
+        listed = list(dict.fromkeys(forms))
+        return dict(zip(listed, self._names.find(listed).tolist(), strict=True))
 
     def _node(self, row: int) -> int | None:
         """Return the node of the entity of a name, by its row, if facts name it."""
-        if row < 0:
-            return None
-        node = self._space.node(NAMES, self._meanings.entity(row))
+        return None if row < 0 else self._node_of(self._meanings.entity(row))
+
+    def _node_of(self, entity: int) -> int | None:
+        node = self._space.node(NAMES, entity)
         return node if node < self.walk.size and self.walk.has_edges(node) else None
 
     def spread(self, node: int) -> int:
@@ -222,12 +238,15 @@ class EntityGraph:
         """Return whether facts name the entity of a name, by its row."""
         return self._node(row) is not None
 
-    def _known(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the known ones of some names, each as it is known."""
+    def _is_told(self, name: str, row: int) -> bool:
+        """Return whether facts name the entity of a name in normal form, also one that people gave."""
+        return self._is_entity(row) or (name in self._given and name in self.entities)
+
+    def _known(self, names: Mapping[str, int]) -> dict[str, str]:
+        """Return the known ones of some names, by their rows, each as it is known."""
         known: dict[str, str] = {}
-        for name, row in zip(names, self._names.find(names).tolist(), strict=True):
-            told = row >= 0 and (self._is_entity(row) or bool(self._meanings.bearers(row)))
-            if told or (name in self._given and name in self.entities):
+        for name, row in names.items():
+            if self._is_told(name, row) or (row >= 0 and self._meanings.bearers(row)):
                 known[name] = name
             elif not name.isascii() and (other := self._names.by_characters(name)) >= 0:
                 known[name] = self._names[other]
@@ -237,14 +256,13 @@ class EntityGraph:
         """Return the entities that bear a known name, as far as the words of a text tell which."""
         row = self._row(name)
         bearers = [self._names[bearer] for bearer in self._meanings.bearers(row)] if row >= 0 else []
-        known = [one for one in dict.fromkeys([self.entity(name), *bearers]) if one in self.entities]
+        several = dict.fromkeys([self.entity(name), *bearers])
+        known = [one for one, place in self._rows_of(several).items() if self._is_told(one, place)]
         meant = chosen(known, name, words)
         return [name] if meant == known and name in bearers and name in known else meant  # it is a title itself
 
-    def _entity(self, name: str) -> str:
-        form = normalise(name)
-        row = self._row(form)
-        if form in self.entities or (row >= 0 and self._meanings.bearers(row)):
+    def _entity(self, form: str, row: int) -> str:
+        if self._is_told(form, row) or (row >= 0 and self._meanings.bearers(row)):
             return form
         shares = alike(self._names, form, self._missing, self._is_entity)
         most = [other for other, share in shares.items() if share == max(shares.values())]
@@ -264,7 +282,7 @@ class EntityGraph:
         first = int(passages.min())
         here = self._meanings.in_passage(first)
         ends = [end for head, _, tail in self._rows.facts(first) for end in (head, tail)]
-        meant = [here.get(end, self._meanings.entity(end)) for end in ends]
+        meant = [here.get(end, entity) for end, entity in zip(ends, self._meanings.entities(ends), strict=True)]
         return first, meant.index(entity) if entity in meant else len(meant)
 
 

@@ -422,7 +422,8 @@ def grouped(keys: Array, *columns: Array) -> list[Array]:
 
 def between(keys: Array, key: int) -> slice:
     """Return where a key is among ascending keys."""
-    return slice(int(np.searchsorted(keys, key)), int(np.searchsorted(keys, key, side="right")))
+    one = keys.dtype.type(key)  # of another type, all keys would be converted
+    return slice(int(keys.searchsorted(one)), int(keys.searchsorted(one, side="right")))
 
 
 def flat(lists: Sequence[Sequence[Sequence[int]]], width: int) -> list[Array]:

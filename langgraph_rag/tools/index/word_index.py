@@ -401,9 +401,16 @@ class _Word:
 
     def scores(self, frequencies: Array, lengths: Array) -> Values:
         """Return its part of the BM25 scores of passages with these frequencies and numbers of tokens."""
-        often = frequencies.astype(np.float64)
-        length = _K1 * (1 - _B + _B * lengths.astype(np.float64) / self.mean)
-        scores: Values = self.idf * (often * (_K1 + 1.0) / (often + length))
+        length = lengths.astype(np.float64)  # changed in place, as a list may be as long as there are passages
+        length *= _B
+        length /= self.mean
+        length += 1 - _B
+        length *= _K1
+        scores: Values = frequencies.astype(np.float64)
+        length += scores
+        scores *= _K1 + 1.0
+        scores /= length
+        scores *= self.idf
         return scores
 
     @cached_property
@@ -561,9 +568,12 @@ class _Best:
     def __init__(self, k: int) -> None:
         self._k, self._scores = k, np.empty(0)
 
-    def least(self, others: Values = np.empty(0)) -> float:  # noqa: B008 - never changed
-        """Return the score that each of the best has at least, given others; 0 while there are not enough."""
-        scores = np.concatenate([self._scores, others])
+    def least(self, others: Values = np.empty(0), known: float = 0.0) -> float:  # noqa: B008 - never changed
+        """Return the score that each of the best has at least, given others; 0 while there are not enough.
+
+        If it is known that it is not below some score, the others below need not be ordered.
+        """
+        scores = np.concatenate([self._scores, others[others >= known]])
         return float(np.partition(scores, -self._k)[-self._k]) if len(scores) >= self._k else 0.0
 
     def add(self, scores: Values) -> None:
@@ -632,19 +642,28 @@ def _candidates(segment: Segment, part: int, words: Sequence[_Word], best: _Best
     least, place = best.least(totals[rows]), 0
     while place < len(lists) and bounds[place] and left[place] >= least * _MARGIN:
         word = lists[place][1]
-        postings = word.lists[part]
-        rows = np.concatenate([rows, postings.rows[totals[postings.rows] == 0]])
-        totals[postings.rows] += word.weight * word.scores(postings.frequencies, segment.lengths[postings.rows])
+        having = word.lists[part].rows
+        rows = np.concatenate([rows, having[totals[having] == 0]])
+        _add(totals, segment, part, word)
         place += 1
         if left[place] < left[0] - left[place]:  # else others can still score as much as any of these
-            least = best.least(totals[rows])
+            least = best.least(totals[rows], least)
     rows.sort()
     for (_, word), most_left in zip(lists[place:], left[place:-1], strict=True):
         rows = rows[totals[rows] + most_left >= least * _MARGIN]
-        at, scores = _scores_in(segment, part, word, rows)
-        totals[rows[at]] += word.weight * scores
-        least = best.least(totals[rows])
+        if len(rows) * _FEW > len(word.lists[part].rows):
+            _add(totals, segment, part, word)
+        else:
+            at, scores = _scores_in(segment, part, word, rows)
+            totals[rows[at]] += word.weight * scores
+        least = best.least(totals[rows], least)
     return rows[totals[rows] >= least * _MARGIN]
+
+
+def _add(totals: Values, segment: Segment, part: int, word: _Word) -> None:
+    """Add the scores of all passages with a word."""
+    postings = word.lists[part]
+    totals[postings.rows] += word.weight * word.scores(postings.frequencies, segment.lengths[postings.rows])
 
 
 def _scores_in(segment: Segment, part: int, word: _Word, rows: Rows) -> tuple[Rows, Values]:
