@@ -670,6 +670,8 @@ def _scores_in(segment: Segment, part: int, word: _Word, rows: Rows) -> tuple[Ro
     """Return which of some rows of a segment have a word, and the scores of these."""
     postings = word.lists[part]
     places, at = _places(postings.rows, rows)
+    if not at.size:
+        return at, np.empty(0)
     return at, word.scores(postings.frequencies[places], segment.lengths[rows[at]])
 
 
