@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.facts.completion import completed
@@ -80,9 +80,7 @@ class Topic:
         qualifier = title.strip().removeprefix(self.short).strip(" ()").split(",")[0]
         whole = _JOINS.split(self.short)[0].split()
         last = whole[-1:] if len(self.short.split()) > 1 else []
-        form = loosely(self.short)
-        self._form = re.compile(rf"(?:The |the |A )?{form}(?!\w)", re.IGNORECASE)
-        self._other = re.compile(rf"{_OTHER_NAME}[\"“]?{form}(?!\w)[\"”]?(?=[\s,(])")
+        self._form = re.compile(rf"(?:The |the |A )?{loosely(self.short)}(?!\w)", re.IGNORECASE)
         self.named = {word.lower() for word in last if word.isalpha()}  # "the mill" is the Halden Mill
         self.nouns = {word for word in qualifier.split()[-1:] if word.islower()} | self.named
         self.is_identifier = is_identifier(self.short) or is_identifier(self.title)
@@ -145,8 +143,13 @@ class Topic:
 
     def introduced(self, sentence: str) -> tuple[str, int] | None:
         """Return the other name in "Die Flut, released as Nine Tides", with where the topic's name ends."""
-        found = self._other.match(sentence) if self.short else None
+        found = self._other.match(sentence) if self.short and " as " in sentence else None
         return (found["other"], found.end()) if found else None
+
+    @cached_property
+    def _other(self) -> re.Pattern[str]:
+        """The opening with another name, which few passages have: compiling takes longer than reading a sentence."""
+        return re.compile(rf"{_OTHER_NAME}[\"“]?{loosely(self.short)}(?!\w)[\"”]?(?=[\s,(])")
 
     def subject(self, name: str) -> str:
         """Return the name to store for a name that is a subject."""
@@ -222,8 +225,9 @@ def _subject_in(title: str, sentence: str) -> str:
     words, named = normalise(short).split(), normalise(name.text).split() if name else []
     told = any(word.islower() and len(word) > 3 for word in short.split())
     event = short.split(" ")[0].endswith("ing") or (_JOINS.search(short) and _EVENT.fullmatch(short.split()[0]))
-    begun = re.match(rf"\W*(?:The |An? )?{loosely(short)}(?!\w)", sentence, re.IGNORECASE)
-    if begun or not (told or event) or not 0 < len(named) < len(words) or name is None:
+    if not (told or event) or not 0 < len(named) < len(words) or name is None:
+        return title
+    if re.match(rf"\W*(?:The |An? )?{loosely(short)}(?!\w)", sentence, re.IGNORECASE):
         return title
     begins = [at for at in range(len(words)) if words[at : at + len(named)] == named and (at or not event)]
     acts = name.text[0].isupper() and re.match(r" [a-z]", sentence[name.end :])
