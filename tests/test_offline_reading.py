@@ -608,7 +608,7 @@ def test_where_somebody_was_born_is_told_by_a_birth_not_by_what_was_made() -> No
 
 _PATHS = """
 from random import Random
-from langgraph_rag.offline.paths import find_paths
+from langgraph_rag.offline.search import find_paths
 
 random = Random(0)
 words = "album band group label record release music manage founder filmmaker businessman publisher".split()

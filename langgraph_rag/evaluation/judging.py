@@ -9,10 +9,16 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.arguments import expect_count
 from langgraph_rag.errors import RagError
-from langgraph_rag.evaluation.circuit_breaker import CircuitBreaker
 from langgraph_rag.evaluation.metrics import refused_rightly
 from langgraph_rag.evaluation.outcomes import Outcome
-from langgraph_rag.evaluation.run_folder import OutcomesError, alone, keeping, read_entries, work_through
+from langgraph_rag.evaluation.run_folder import (
+    CircuitBreaker,
+    OutcomesError,
+    alone,
+    keeping,
+    read_entries,
+    work_through,
+)
 from langgraph_rag.llm import ask
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.prompts.judging import JUDGE

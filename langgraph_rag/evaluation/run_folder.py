@@ -1,8 +1,9 @@
-"""A folder of entries, one line of JSON each; a run can be stopped at any moment and continued."""
+"""A folder of entries, one line of JSON each: a run can be stopped at any moment and continued, and stops by itself."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
 from langgraph_rag.concurrency.tasks import map_limited
-from langgraph_rag.errors import RagError
+from langgraph_rag.errors import ModelAccessError, ModelCallError, ProcessEndedError, RagError, RequestRefusedError
 from langgraph_rag.naming import wrong_field
 from langgraph_rag.tools.stores.opening import LOCK
 
@@ -145,3 +146,23 @@ def replace_file(path: Path, lines: Iterable[str]) -> None:
     beside = path.with_name(path.name + ".new")
     beside.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
     beside.replace(path)
+
+
+_MOST_UNREACHED = 10  # failed calls in a row
+
+
+@dataclass
+class CircuitBreaker:
+    """Counts for how many questions or answers in a row a model could not be called."""
+
+    unreached: int = 0
+
+    def reset(self) -> None:
+        """Record that the model replied."""
+        self.unreached = 0
+
+    def trips(self, error: BaseException) -> bool:
+        """Record an error, and return whether all later calls would fail, too."""
+        reached = not isinstance(error, ModelCallError) or isinstance(error, RequestRefusedError)
+        self.unreached = 0 if reached else self.unreached + 1
+        return isinstance(error, ModelAccessError | ProcessEndedError) or self.unreached >= _MOST_UNREACHED

@@ -14,7 +14,6 @@ from langgraph_rag.arguments import expect_count
 from langgraph_rag.concurrency.tasks import is_own_cancellation
 from langgraph_rag.context import Context, as_context
 from langgraph_rag.errors import RagError
-from langgraph_rag.evaluation.circuit_breaker import CircuitBreaker
 from langgraph_rag.evaluation.origin import beginning
 from langgraph_rag.evaluation.outcomes import (
     OUTCOMES,
@@ -25,7 +24,7 @@ from langgraph_rag.evaluation.outcomes import (
     keep_settings,
 )
 from langgraph_rag.evaluation.questions import Question, as_questions
-from langgraph_rag.evaluation.run_folder import alone, keeping, work_through
+from langgraph_rag.evaluation.run_folder import CircuitBreaker, alone, keeping, work_through
 from langgraph_rag.evaluation.scoring import answered, scored, unanswered
 
 

@@ -7,7 +7,7 @@ from typing import Any, NotRequired, cast
 import numpy as np
 from typing_extensions import TypedDict
 
-from langgraph_rag.evaluation.bootstrap import interval
+from langgraph_rag.evaluation.comparison import interval
 from langgraph_rag.evaluation.judging import Judgement, told_by_judge
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.scoring import RECALL_DEPTHS

@@ -17,19 +17,17 @@ from langgraph_rag.machine import Machine
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import expect_name
 from langgraph_rag.nodes.answer_from_findings import AnswerFromFindings
-from langgraph_rag.nodes.collect_passages import CollectPassages
 from langgraph_rag.nodes.conclude import Conclude, as_ranked
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.identify_entities import Demand, IdentifyEntities, QueryWithThought
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.read_passages import ReadPassages, as_given
-from langgraph_rag.nodes.reason import Reason
-from langgraph_rag.nodes.reason_and_look_up import ReasonAndLookUp
+from langgraph_rag.nodes.reason import Reason, ReasonAndLookUp
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.retrieve import Retrieve
 from langgraph_rag.nodes.retrieve_for_entity import Found, RetrieveForEntity
 from langgraph_rag.nodes.select_documents import Reading, SelectDocuments
-from langgraph_rag.nodes.summarize import Fragment, Summarize
+from langgraph_rag.nodes.summarize import CollectPassages, Fragment, Summarize
 from langgraph_rag.nodes.take_notes import TakeNotes
 from langgraph_rag.nodes.update_outline import UpdateOutline, append_support, merge_all
 from langgraph_rag.prompts import answering

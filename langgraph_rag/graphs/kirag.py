@@ -44,12 +44,11 @@ from langgraph_rag.nodes.identify_candidates import (
     best_alone,
     places_for_all,
 )
-from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import Choice, Node
 from langgraph_rag.nodes.rank_documents import RankDocuments, by_best_score, fused
 from langgraph_rag.nodes.read_passages import ReadPassages, as_given, with_chain
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
-from langgraph_rag.nodes.retrieve import Retrieve
+from langgraph_rag.nodes.retrieve import LookUpQuestion, Retrieve
 from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import kirag as prompts
 from langgraph_rag.prompts.prompt import Prompt

@@ -23,17 +23,15 @@ from langgraph_rag.nodes.approve_plan import ApprovePlan
 from langgraph_rag.nodes.conclude import Conclude, evidence_round_robin, planned
 from langgraph_rag.nodes.find_support import FindSupport
 from langgraph_rag.nodes.for_each_question import Acting, found_places, looked_up, references
-from langgraph_rag.nodes.look_up_question import LookUpQuestion
 from langgraph_rag.nodes.node import Choice, Node
-from langgraph_rag.nodes.plan import MakePlan, PlanOneStep
-from langgraph_rag.nodes.plan_anew import PlanAnew
+from langgraph_rag.nodes.plan import MakePlan, PlanAnew, PlanOneStep
 from langgraph_rag.nodes.read_passages import ReadPassages
-from langgraph_rag.nodes.recall import Recall
 from langgraph_rag.nodes.receive_question import QuestionInput, ReceiveQuestion
 from langgraph_rag.nodes.record_trajectory import RecordTrajectory, found_last, found_so_far
 from langgraph_rag.nodes.refine import FoundBefore, Refine
+from langgraph_rag.nodes.retrieve import LookUpQuestion
 from langgraph_rag.nodes.retrieve_finely import RetrieveFinely
-from langgraph_rag.nodes.retrieve_for_steps import RetrieveForSteps
+from langgraph_rag.nodes.retrieve_for_steps import Recall, RetrieveForSteps
 from langgraph_rag.nodes.review import Review
 from langgraph_rag.prompts import par_rag as prompts
 from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES

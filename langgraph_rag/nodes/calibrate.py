@@ -9,10 +9,9 @@ from typing_extensions import TypedDict
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import context
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
-from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.nodes.search import search
-from langgraph_rag.nodes.weigh import Weights, personalization
+from langgraph_rag.nodes.weigh import GrownGraph, Weights, personalization
 from langgraph_rag.records import ScoredPassage, ids_of
 from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
 from langgraph_rag.tools.ingest.text import RULES, text_pipeline

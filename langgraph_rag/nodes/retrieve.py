@@ -1,4 +1,4 @@
-"""Retrieves the passages for the current query."""
+"""Retrieves the passages for the current query, or for the whole question."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.nodes.node import emit
+from langgraph_rag.nodes.receive_question import QuestionInput
 from langgraph_rag.nodes.search import search
 from langgraph_rag.records import LISTED, ScoredPassage, ids_of
 from langgraph_rag.tools.retrieve.retriever import Retriever
@@ -39,3 +40,17 @@ class Retrieve:
         titles = [record["title"] for record in await self.kb.apassages(ids_of(best))]
         emit(self.node, step=step, query=state["query"], passages=best, titles=titles)
         return {"step": step, "retrieved": best, "first_retrieval": state["first_retrieval"] or found}
+
+
+@dataclass(frozen=True)
+class LookUpQuestion:
+    """Retrieve passages for the question, without showing them to a model."""
+
+    kb: Retriever
+
+    async def __call__(self, state: QuestionInput) -> dict[str, Any]:
+        """Return the passages as the first retrieval."""
+        settings = context()
+        found = await search(self.kb, state["question"], max(settings.top_k, LISTED), settings.search)
+        emit("look_up_question", passages=found)
+        return {"first_retrieval": found}

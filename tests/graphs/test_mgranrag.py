@@ -26,9 +26,8 @@ from langgraph_rag.graphs.mgranrag import create_mgranrag
 from langgraph_rag.methods import create
 from langgraph_rag.nodes.augment_query import with_evidence
 from langgraph_rag.nodes.extract_evidence import EvidenceUnit
-from langgraph_rag.nodes.grown_graph import GrownGraph
 from langgraph_rag.nodes.remember import confidence
-from langgraph_rag.nodes.weigh import OFFICIAL, PAPER, personalization
+from langgraph_rag.nodes.weigh import OFFICIAL, PAPER, GrownGraph, personalization
 from langgraph_rag.prompts.mgranrag import Extraction
 from langgraph_rag.records import Result
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
