@@ -159,11 +159,7 @@ def context(defaults: Settings | None = None) -> Context:
 
 
 def _ours(given: dict[str, Any]) -> Context:
-    """Return the settings of this package in the context of an outer graph, which may use the same names otherwise.
-
-    Raises:
-        ValueError: when a setting has an invalid value, and the context has only settings of this package.
-    """
+    """Return the settings of this package in the context of an outer graph, which may use the same names otherwise."""
     ours = {name: value for name, value in given.items() if name in _NAMES}
     try:
         return Context(**ours)

@@ -151,13 +151,7 @@ def _pyarrow() -> tuple[Any, Any]:
 
 # --- in --------------------------------------------------------------------------------------------------------------
 class GivenFacts:
-    """An extractor with facts that were read elsewhere; passages without any are read by another extractor.
-
-    Args:
-        version: the name under which the facts are stored.
-        facts: the facts of passages, by id.
-        rest: reads the other passages; None leaves them unread.
-    """
+    """An extractor with facts that were read elsewhere; passages without any are read by another extractor."""
 
     def __init__(self, version: str, facts: Known, rest: TripleExtractor | None) -> None:
         self.version, self._facts, self._rest = version, facts, rest
@@ -323,11 +317,7 @@ def _checked(kind: type[T], place: str, row: object) -> T:
 
 
 def _rows(file: Path | None) -> Iterator[tuple[str, object]]:
-    """Yield the rows of a file with their places.
-
-    Raises:
-        DocumentError: when it cannot be read.
-    """
+    """Yield the rows of a file with their places."""
     if file is None:
         return
     try:
@@ -416,11 +406,7 @@ class _Copy:
         return copied
 
     def _begun(self) -> _State:
-        """Return how far an earlier copy came.
-
-        Raises:
-            KnowledgeBaseError: when the target is no copy of the source.
-        """
+        """Return how far an earlier copy came."""
         history = self._source.records.meta(HISTORY) or ""
         stored = self._target.records.meta(_STATE)
         if stored is None:

@@ -128,11 +128,7 @@ def _read(as_json: str) -> Filter:
 
 
 def _plain(value: object, levels: int) -> Any:
-    """Return a filter as JSON values; dates and paths are text, as in metadata.
-
-    Raises:
-        FilterError: when it has other values, or too many levels.
-    """
+    """Return a filter as JSON values; dates and paths are text, as in metadata."""
     if not levels:
         raise FilterError(f"expected a filter of at most {_DEEPEST} levels, got more")
     if isinstance(value, Mapping):

@@ -136,11 +136,7 @@ class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):
         return (input is None or isinstance(input, Command)) and isinstance(self.checkpointer, BaseCheckpointSaver)
 
     def _check_resumable(self, stopped: StateSnapshot) -> None:
-        """Check that a run stopped in this graph; LangGraph would go on with the state of another one, or end at once.
-
-        Raises:
-            ResumeError: when another method began the run, or no step of this graph is left.
-        """
+        """Check that a run stopped in this graph: LangGraph would go on with the state of another, or end at once."""
         title = cast("Machine[Any, Any, Any, Any]", self.builder).title
         if (begun_by := (stopped.metadata or {}).get(_BEGUN_BY, title)) != title:
             raise ResumeError(f"expected a run of {title} to resume, got one of {begun_by}: resume it there")
@@ -156,11 +152,7 @@ class _CompiledMachine(CompiledStateGraph[Any, Any, Any, Any]):
         return {**(config or {}), "recursion_limit": STEPS}
 
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Convert the settings of a run to a `Context`; other objects would be ignored, with their limits.
-
-        Raises:
-            TypeError: when the run's `context` is neither a `Context` nor a dict, or has an unknown setting.
-        """
+        """Convert the settings of a run to a `Context`; other objects would be ignored, with their limits."""
         ours = self.context_schema is Context and "context" in options
         return {**options, "context": as_context(options["context"])} if ours else options
 

@@ -52,13 +52,7 @@ def serve(
 
 
 def expect_servable(models: Sequence[str], cache: Path | None, host: str, port: int) -> None:
-    """Check whatever can be checked without a knowledge base, which need not be created if the page cannot be served.
-
-    Raises:
-        MissingExtraError: when NiceGUI is not installed.
-        RagError: when one of the models cannot be loaded.
-        AddressError: when it is not possible to listen on the address.
-    """
+    """Check what can be checked without a knowledge base, which need not be created if the page cannot be served."""
     try:
         import_module("nicegui")
     except ImportError as error:

@@ -69,11 +69,7 @@ class SettingsForm:
         return {"method": self._method, "model": self._model, "approve_plan": self._approve, **self._fields}
 
     def choice(self) -> Choice:
-        """Return the selected method, model and settings.
-
-        Raises:
-            RagError: when a setting has an invalid value; the message names it.
-        """
+        """Return the selected method, model and settings."""
         given = {name: field.value for name, field in self._fields.items() if field.value is not None}
         where = str(given.pop("filter", "")).strip()
         try:

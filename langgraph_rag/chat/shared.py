@@ -53,11 +53,7 @@ class Shared:
                 self._warm = True
 
     async def asking(self, choice: Choice, conversation: Sequence[AnyMessage]) -> Asking:
-        """Prepare the run of the last question of a conversation; its limits do not include this.
-
-        Raises:
-            RagError: when the model cannot be loaded, or the folder of the knowledge base is gone.
-        """
+        """Prepare the run of the last question of a conversation; its limits do not include this."""
         check_folder(self.kb, "asked")
         await self.warm_up()
         return await asyncio.to_thread(self._asking, choice, conversation)

@@ -38,11 +38,7 @@ def named(documents: Sequence[StoredDocument]) -> list[NamedDocument]:
 
 
 def remove(kb: KnowledgeBase, document: StoredDocument) -> Removed:
-    """Remove the current passages of a document.
-
-    Raises:
-        KnowledgeBaseError: when the folder of the knowledge base is gone, or another process changes it.
-    """
+    """Remove the current passages of a document."""
     check_folder(kb, "removed")
     ids = next((there["ids"] for there in kb.documents() if _key(there) == _key(document)), [])
     removed = kb.delete(sources=[document["source"]]) if document["source"] else kb.delete(ids)

@@ -50,11 +50,7 @@ def name_of(file: File) -> str:
 
 
 async def read(file: File) -> list[Passage]:
-    """Read an uploaded file like `langgraph-rag index`; the `source` of a JSON line becomes metadata.
-
-    Raises:
-        DocumentError: when the file is of another kind or cannot be read, under the name it was uploaded with.
-    """
+    """Read an uploaded file like `langgraph-rag index`; the `source` of a JSON line becomes metadata."""
     name = name_of(file)
     if PurePath(name).suffix.lower() not in READABLE:
         kinds = ", ".join(READABLE)
@@ -73,10 +69,6 @@ async def update(kb: KnowledgeBase, documents: list[Passage]) -> AsyncIterator[P
     """Add the documents of a file, passages in batches; with the last one, remove passages of its earlier versions.
 
     The first progress is yielded before anything is added, so that the caller can stop there.
-
-    Raises:
-        KnowledgeBaseError: when the folder of the knowledge base is gone.
-        DuplicateIdError: when an id is stored with another text from another source; nothing is changed.
     """
     check_folder(kb, "added")
     passages = await asyncio.to_thread(kb.split, documents)
@@ -101,11 +93,7 @@ async def update(kb: KnowledgeBase, documents: list[Passage]) -> AsyncIterator[P
 
 
 def check_folder(kb: KnowledgeBase, done: str) -> None:
-    """Check that the knowledge base is still in its folder, as deleted files that are open still accept changes.
-
-    Raises:
-        KnowledgeBaseError: when it is not, and nothing was `done`.
-    """
+    """Check that the knowledge base is still in its folder, as deleted files that are open still accept changes."""
     if not kb.is_there:
         gone = "has been replaced" if kb.path.is_dir() else "is gone"
         raise KnowledgeBaseError(f"The folder of the knowledge base {gone}: nothing was {done}. Start the page anew.")

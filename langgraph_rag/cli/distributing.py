@@ -54,12 +54,7 @@ def index_on_ray(
     dry: bool,
     skip_bad: bool,
 ) -> None:
-    """Index files on a cluster, or estimate what that takes, and say what was done and what failed.
-
-    Raises:
-        DocumentError: at the end, when rows failed and are not to be left out.
-        RagError: as `langgraph_rag.distributed.index` does.
-    """
+    """Index files on a cluster, or estimate what that takes, and say what was done and what failed."""
     reader = _reader(opened.model)
     with ExitStack() as stack:
         stack.enter_context(cluster(address))

@@ -42,11 +42,6 @@ class Worker(threading.Thread):
     """A daemon thread that is stopped when the interpreter exits, within 5 seconds.
 
     A thread that is still in C++ code (torch, Chroma) would otherwise abort the process.
-
-    Args:
-        serve: the function that it runs.
-        stop: makes this function return soon.
-        name: the name of the thread.
     """
 
     def __init__(self, serve: Callable[[], None], stop: Callable[[], None], name: str) -> None:

@@ -110,12 +110,7 @@ def digests(passages: Iterable[tuple[str, str]]) -> Any:
 
 
 def read_files(files: Any, work: Work) -> Iterator[Any]:
-    """Yield the passages of files as tables; a file or a part of it that cannot be read is a row with its error.
-
-    Args:
-        files: a table with the column `file`.
-        work: the job.
-    """
+    """Yield the passages of files as tables; a file or a part of it that cannot be read is a row with its error."""
     with suppress(OSError):  # a worker that lacks the folder lacks the files, too, which are told one by one
         os.chdir(work.folder)
     for file in files["file"].to_pylist():

@@ -83,11 +83,7 @@ def _read(out: Path) -> list[Outcome]:
 
 
 def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[str, Any]) -> list[Outcome]:
-    """Return the outcomes without an error in a folder, including those of questions that are not in `questions`.
-
-    Raises:
-        OutcomesError: when the folder is damaged or holds outcomes of another run.
-    """
+    """Return the outcomes without an error in a folder, including those of questions that are not in `questions`."""
     outcomes, kept = _read(out), out / "run.json"
     found = _read_settings(kept) if outcomes or kept.exists() else {}
     if outcomes:
@@ -97,20 +93,12 @@ def answered_before(out: Path, questions: Sequence[Question], settings: Mapping[
 
 
 def begun_with(out: Path) -> Beginning:
-    """Return how the run in a folder was started, as far as the folder records it.
-
-    Raises:
-        OutcomesError: when the settings of the outcomes cannot be read.
-    """
+    """Return how the run in a folder was started, as far as the folder records it."""
     return _BEGINNING.validate_python({**_UNKNOWN, **_read_settings(out / "run.json")})
 
 
 def keep_settings(out: Path, settings: Mapping[str, Any], beginning: Beginning) -> None:
-    """Write to a folder the settings of its outcomes and how its run was started.
-
-    Raises:
-        OutcomesError: when the folder cannot be written to.
-    """
+    """Write to a folder the settings of its outcomes and how its run was started."""
     with writing(out):
         replace_file(out / "run.json", [json.dumps({**settings, **beginning}, indent=2, ensure_ascii=False)])
 

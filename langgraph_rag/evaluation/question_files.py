@@ -37,11 +37,7 @@ class NumberedRow(NamedTuple):
 
 
 def rows_of(path: Path) -> list[NumberedRow]:
-    """Read all rows of a file, or of the queries in a folder of BEIR's that have judgements.
-
-    Raises:
-        QuestionFileError: when the file cannot be read.
-    """
+    """Read all rows of a file, or of the queries in a folder of BEIR's that have judgements."""
     folder = path if path.is_dir() else path.parent.parent if path.parent.name == _JUDGED else path.parent
     if (folder / _QUERIES).exists() and (path.is_dir() or path.parent.name == _JUDGED or path.name == _QUERIES):
         return _judged(folder, path if path.parent.name == _JUDGED else None)

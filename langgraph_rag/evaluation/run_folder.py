@@ -39,11 +39,7 @@ def writing(out: Path) -> Iterator[None]:
 
 @contextmanager
 def alone(out: Path) -> Iterator[None]:
-    """Create a folder if it is missing, and lock it: several runs would overwrite each other's entries.
-
-    Raises:
-        OutcomesError: when another run uses the folder, or it cannot be written to.
-    """
+    """Create a folder if it is missing, and lock it: several runs would overwrite each other's entries."""
     lock = FileLock(out / LOCK, blocking=False, thread_local=False)
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -62,11 +58,7 @@ def alone(out: Path) -> Iterator[None]:
 
 @contextmanager
 def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Write the entries so far to a file, a line of JSON each, and yield a function that appends one and flushes it.
-
-    Raises:
-        OutcomesError: when its folder cannot be written to.
-    """
+    """Write the entries so far to a file, a line of JSON each, and yield a function that appends one and flushes it."""
     with writing(path.parent):
         replace_file(path, [json.dumps(entry, ensure_ascii=False) for entry in entries])
         # Models can reply with half a surrogate pair, which UTF-8 cannot encode.
@@ -92,9 +84,6 @@ def read_entries(path: Path, reader: TypeAdapter[Entry], what: str, without: str
         reader: the type of an entry.
         what: the name of an entry in messages.
         without: what happens after its line is deleted, for messages.
-
-    Raises:
-        OutcomesError: when another line is not such an entry, or the file cannot be read.
     """
     try:
         entries, lines = [], path.read_bytes().split(b"\n") if path.exists() else []

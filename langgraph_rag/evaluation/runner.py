@@ -108,12 +108,7 @@ async def evaluate(
 def check_folder(
     out: Path, questions: Sequence[Question], context: Context | dict[str, Any] | None, configuration: Configuration
 ) -> None:
-    """Refuse a folder that `evaluate` would refuse, before anything is loaded.
-
-    Raises:
-        OutcomesError: when the folder is damaged, holds outcomes of another run, is in use by another run, or cannot
-            be written to.
-    """
+    """Refuse a folder that `evaluate` would refuse, before anything is loaded."""
     with alone(out):
         answered_before(out, questions, _settings(context, configuration))
 

@@ -57,11 +57,7 @@ def unanswered(question: Question) -> Outcome:
 
 
 def answered(outcome: Outcome, found: object) -> Outcome:
-    """Return the outcome with the result of a graph.
-
-    Raises:
-        ValueError: when a field of the result is missing or has another type.
-    """
+    """Return the outcome with the result of a graph."""
     reply = _READER.validate_python(found)
     told: Outcome = {
         **outcome,

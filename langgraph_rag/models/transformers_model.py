@@ -212,11 +212,7 @@ def _is_fast_in_half() -> bool:
 
 
 def _source(name: str) -> str:
-    """Return the folder of a model, or its name at Hugging Face if it is not a path.
-
-    Raises:
-        FileNotFoundError: when there is no model in the folder.
-    """
+    """Return the folder of a model, or its name at Hugging Face if it is not a path."""
     folder = Path(name).expanduser().absolute()
     if not name.startswith(("/", ".", "~")) and not folder.is_dir():
         return name

@@ -30,11 +30,7 @@ def form_blamed(given: Mapping[str, Any], schema: type | None, step: str) -> Ite
 
 
 def _check_form(given: Mapping[str, Any], schema: type, step: str) -> None:
-    """Check the fields of a state that have a schema.
-
-    Raises:
-        StateError: when one has another form.
-    """
+    """Check the fields of a state that have a schema."""
     for name, kind in get_type_hints(schema).items():
         if name not in given:
             continue

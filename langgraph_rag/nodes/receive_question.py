@@ -57,11 +57,7 @@ def checked_question(question: object) -> str:
 
 @dataclass(frozen=True)
 class ReceiveQuestion:
-    """Check the question and reset the state.
-
-    Raises:
-        TypeError: when `kb` is not a knowledge base.
-    """
+    """Check the question and reset the state."""
 
     kb: Retriever
     state: type
@@ -70,12 +66,7 @@ class ReceiveQuestion:
         expect(Retriever, self.kb, "a knowledge base", "KnowledgeBase.open(PATH) returns one")
 
     async def __call__(self, state: QuestionInput) -> dict[str, Any]:
-        """Return the initial state with the question in one line, also as the first query if the state has one.
-
-        Raises:
-            QuestionError: when the question is missing or cannot be asked.
-            EmptyKnowledgeBaseError: when the knowledge base is empty.
-        """
+        """Return the initial state with the question in one line, also as the first query if the state has one."""
         if state.get("question") is None:
             raise QuestionError("expected a question, {'question': '...'}, got nothing by that name")
         question = checked_question(state["question"])

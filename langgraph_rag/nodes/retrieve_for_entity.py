@@ -37,9 +37,6 @@ class RetrieveForEntity:
     """Retrieve `recall_k` passages for each query and keep the `top_k` that the reranker ranks highest.
 
     `node` is the name in the event.
-
-    Raises:
-        TypeError: when `reranker` is not a document compressor.
     """
 
     kb: Retriever

@@ -35,11 +35,7 @@ class TakeMessage:
     state: type
 
     async def __call__(self, state: MessagesInput) -> dict[str, Any]:
-        """Return the initial state with the text of the message as the question.
-
-        Raises:
-            QuestionError: when there is no human message, or no text in the last one.
-        """
+        """Return the initial state with the text of the message as the question."""
         message = last_question(state.get("messages") or [])
         if message is None:
             raise QuestionError("expected messages with one of a person (type human), got none")

@@ -44,13 +44,7 @@ class Conclusion:
 
 
 def conclude(text: str, pages: Pages, *, least: float) -> Conclusion:
-    """Answer a question; the conclusion is empty if the sentences do not answer it.
-
-    Args:
-        text: the question.
-        pages: the sentences to read.
-        least: the minimum score of an answer (`reading.read`).
-    """
+    """Answer a question; the conclusion is empty if the sentences do not answer it."""
     question = analyse(text)
     if not MUTUAL.isdisjoint(question.told) and (confirmed := Conclusion(*confirm(text, question, pages))):
         return confirmed  # "are A and B married" does not compare them

@@ -41,13 +41,7 @@ def next_thought(values: Values) -> dict[str, Any]:
 
 
 def next_sentence(text: str, thoughts: Sequence[str], told: Sequence[Fact]) -> str:
-    """Return the next sentence of reasoning from facts.
-
-    Args:
-        text: the question.
-        thoughts: the sentences so far.
-        told: the known facts.
-    """
+    """Return the next sentence of reasoning from facts."""
     said = [fact for fact in told if f"{' '.join(fact)}." in thoughts]
     if answer := conclude(text, Pages(spelled_out(said)), least=LEAST["triples"]).answer:
         return f"{CONCLUSION}: {answer}."

@@ -37,13 +37,7 @@ class Path:
 
 
 def find_paths(names: Sequence[str], words: Collection[str], facts: Sequence[Fact]) -> list[Path]:
-    """Return the best paths from the names, best first.
-
-    Args:
-        names: the possible starts of paths.
-        words: the stems to match, in the expected order along a path.
-        facts: the facts that paths consist of.
-    """
+    """Return the best paths from the names, best first."""
     wanted = frozenset(words)
     found = [wanted.intersection(stems(" ".join(fact))) for fact in facts]
     rarity = _rarity(found, words)

@@ -45,12 +45,6 @@ def support_of(question: str, answer: str, passages: Sequence[Record], step: int
     or leads to a sentence that does. "When" asks for a date, "how many" for a number, and a place or a film is no
     person. A verdict ("yes"), and the choice of one of several things, needs sentences about each thing.
 
-    Args:
-        question: the question.
-        answer: the answer.
-        passages: the passages that were shown.
-        step: the number of the step that the sentences are noted for.
-
     Returns:
         "yes" if the whole answer stands there; "partly" if a part of it does, or only in sentences about something
         else, or a comparison of stated facts comes to something else; "no" if nothing does, also for a refusal.

@@ -33,12 +33,7 @@ _AT_ONCE = 2**22  # bytes of an array that are written or checked at once
 
 
 class Strings(Sequence[str]):
-    """A table of strings on disk, in the order in which they were written; each can be found without reading others.
-
-    Args:
-        arrays: the file.
-        name: the name of the table in it.
-    """
+    """A table of strings on disk, in the order in which they were written; each can be found without reading others."""
 
     def __init__(self, arrays: "Arrays", name: str) -> None:
         self._bytes, self._ends = arrays[f"{name}.bytes"], arrays[f"{name}.ends"]
@@ -277,11 +272,7 @@ def _write(
 
 
 def _description(file: mmap.mmap) -> Any:
-    """Return what is written about arrays at the end of their file.
-
-    Raises:
-        ValueError: when it is not whole.
-    """
+    """Return what is written about arrays at the end of their file."""
     end = len(file) - len(_MAGIC) - 2 * _LENGTHS
     length, checksum = (int.from_bytes(file[place : place + _LENGTHS], "little") for place in (end, end + _LENGTHS))
     text = file[max(end - length, 0) : end]

@@ -116,13 +116,7 @@ class Source(Generic[AnyIndex]):
 
 
 class Followed(Generic[AnyIndex, Graph]):
-    """An index in step with the records; safe in any thread.
-
-    Args:
-        source: what it is made of.
-        folder: of the files; it may be missing.
-        graph: returns the present graph of an index.
-    """
+    """An index in step with the records; safe in any thread."""
 
     def __init__(self, source: Source[AnyIndex], folder: Path, graph: Callable[[AnyIndex], Graph]) -> None:
         self._source, self._folder, self._graph = source, folder, graph
@@ -284,13 +278,7 @@ _NAMES = ("ids", "names", "words", "apart")
 
 
 class DerivedGraphs:
-    """The graphs of one knowledge base, each opened or made on first access.
-
-    Args:
-        records: what they are made of.
-        folder: of the knowledge base, with the files.
-        writable: returns whether this process may write files.
-    """
+    """The graphs of one knowledge base, each opened or made on first access."""
 
     def __init__(self, records: Records, folder: Path, writable: Callable[[], bool] = lambda: False) -> None:
         self._records, self._folder, self._writable = records, folder, writable
@@ -421,11 +409,6 @@ def write_files(place: str, name: str, *extractor: str) -> None:
     """Write the files of a graph, as they are after all changes, unless another process is about to.
 
     A process of its own does so, beside the one that changes the records.
-
-    Args:
-        place: the folder of the knowledge base.
-        name: of the graph.
-        extractor: of the facts of an entity graph.
     """
     if hasattr(os, "nice"):
         os.nice(5)

@@ -310,12 +310,7 @@ class Entities(Mapping[str, int]):
 
 
 class EntityIndex:
-    """Keeps the triple graph in step with the records; one thread at a time.
-
-    Args:
-        stored: the index as it is stored (`entity_index`).
-        rows: what it is made of, if it was just made.
-    """
+    """Keeps the triple graph in step with the records; one thread at a time."""
 
     def __init__(self, stored: Stored | None = None, rows: EntityRows | None = None) -> None:
         if stored is None:
@@ -628,13 +623,6 @@ def facts_around(graph: EntityGraph, entities: Sequence[str], read: Read, *, hop
     """Return the facts that name some entities, then those that name what these lead to, and so on.
 
     The facts of an entity are in the order of storing, first those that name it as head, then only as tail.
-
-    Args:
-        graph: the graph of the entities and passages.
-        entities: the entities, in normal form.
-        read: returns the facts of passages by their ids.
-        hops: how far to go; 1 is for the facts of the entities themselves.
-        most: the maximum number of facts.
     """
     found: list[Triple] = []
     seen, frontier = set(entities), list(entities)

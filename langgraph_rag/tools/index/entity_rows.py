@@ -111,11 +111,7 @@ class Said(Protocol):
 
 
 class Joining:
-    """Tells which entities names mean, by what passages say now; what it was asked once, it keeps.
-
-    Args:
-        said: what passages say; it must not change.
-    """
+    """Tells which entities names mean, by what passages say now; what it was asked once, it keeps."""
 
     def __init__(self, said: Said) -> None:
         self._said = said
@@ -336,12 +332,7 @@ class EntityData:
 
 
 class EntityRows:
-    """The facts of passages, and the names that they give; the newest of each passage.
-
-    Args:
-        stored: those that are stored (`entity_tables`).
-        names: the stored names, if they are a part of others.
-    """
+    """The facts of passages, and the names that they give; the newest of each passage."""
 
     def __init__(self, stored: Stored, names: PartOfNames | None = None) -> None:
         texts, self._arrays = stored.texts, stored.arrays

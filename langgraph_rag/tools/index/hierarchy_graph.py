@@ -133,13 +133,7 @@ class HierarchyGraph:
 
 
 class Nodes(Mapping[str, int]):
-    """The nodes of one kind in a graph by text.
-
-    Args:
-        graph: the graph.
-        kind: of nodes.
-        row: returns the row of a text; -1 if it is unknown.
-    """
+    """The nodes of one kind in a graph by text."""
 
     def __init__(self, graph: HierarchyGraph, kind: int, row: Callable[[str], int]) -> None:
         self._graph, self._kind, self._row = graph, kind, row
@@ -165,12 +159,7 @@ class Nodes(Mapping[str, int]):
 
 
 class HierarchyRows:
-    """The sentences and phrases of passages; the newest of each passage.
-
-    Args:
-        stored: those that are stored (`hierarchy_index`).
-        phrases: the stored phrases, if they are a part of others.
-    """
+    """The sentences and phrases of passages; the newest of each passage."""
 
     def __init__(self, stored: Stored, phrases: PartOfNames | None = None) -> None:
         texts, self._arrays = stored.texts, stored.arrays
@@ -266,12 +255,7 @@ class HierarchyRows:
 
 
 class HierarchyIndex:
-    """Keeps the hierarchical graph in step with the records; one thread at a time.
-
-    Args:
-        stored: the index as it is stored (`hierarchy_index`).
-        rows: what it is made of, if it was just made.
-    """
+    """Keeps the hierarchical graph in step with the records; one thread at a time."""
 
     def __init__(self, stored: Stored | None = None, rows: HierarchyRows | None = None) -> None:
         if stored is None:

@@ -127,11 +127,7 @@ _UNCHANGED = Patch({}, np.empty(0, np.int64), np.empty(0))
 
 
 class EdgeChanges:
-    """Collects changes of the edges of a graph; what it returned before stays as it is.
-
-    Args:
-        rows: the edges before.
-    """
+    """Collects changes of the edges of a graph; what it returned before stays as it is."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -241,11 +237,7 @@ class PageRankGraph:
 
     @classmethod
     def from_edges(cls, size: int, sources: npt.ArrayLike, targets: npt.ArrayLike) -> "PageRankGraph":
-        """Build an unweighted graph from undirected edges; a repeated edge counts once.
-
-        Raises:
-            ValueError: when an edge has an unknown node.
-        """
+        """Build an unweighted graph from undirected edges; a repeated edge counts once."""
         return cls(size, Rows.from_edges(size, *_checked(size, sources, targets), weighted=False))
 
     @classmethod
@@ -260,9 +252,6 @@ class PageRankGraph:
         """Return a graph with more edges and nodes; it shares what is the same with this one, which does not change.
 
         New nodes have the numbers from `size` on. Each edge has weight 1, and must be new.
-
-        Raises:
-            ValueError: when an edge has an unknown node.
         """
         size = self.size + nodes
         ends: defaultdict[int, list[int]] = defaultdict(list)

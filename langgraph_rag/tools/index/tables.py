@@ -53,12 +53,7 @@ class ListedTexts:
 
 
 class PartOfTexts:
-    """Some of the rows of other texts, with rows of their own.
-
-    Args:
-        texts: the other texts.
-        kept: their rows, ascending.
-    """
+    """Some of the rows of other texts, with rows of their own."""
 
     def __init__(self, texts: Texts, kept: Ids) -> None:
         self._texts, self._kept = texts, kept
@@ -155,12 +150,7 @@ class NodeSpace:
 
 
 class PassageTable:
-    """The passages by row, in the order of storing; those that are removed keep their rows.
-
-    Args:
-        ids: the stored ids.
-        numbers: their numbers in the records, ascending.
-    """
+    """The passages by row, in the order of storing; those that are removed keep their rows."""
 
     def __init__(self, ids: Texts, numbers: Array) -> None:
         self.ids, self._numbers = ids, numbers
@@ -333,12 +323,7 @@ class Names(GrowingTexts):
 
 
 class PartOfNames(PartOfTexts):
-    """Some of the names, with rows of their own.
-
-    Args:
-        names: all names.
-        kept: the rows of some, ascending.
-    """
+    """Some of the names, with rows of their own."""
 
     def __init__(self, names: "Names | PartOfNames", kept: Ids) -> None:
         super().__init__(names, kept)

@@ -426,9 +426,6 @@ class Bm25:
 
     Only passages that can be among the best are scored: once these have words enough, a passage with none but the most
     frequent words cannot be (MaxScore: Turtle and Flood, Query evaluation, 1995).
-
-    Args:
-        index: the words of the passages.
     """
 
     def __init__(self, index: WordIndex) -> None:
@@ -437,13 +434,7 @@ class Bm25:
         self._asked: WeakKeyDictionary[Words, dict[tuple[str, Visible | None], dict[str, _Word]]] = WeakKeyDictionary()
 
     def best(self, words: Mapping[str, Sequence[str]], k: int, visible: Visible | None = None) -> list[ScoredPassage]:
-        """Return the k passages that share the rarest words, best first, of equal ones by id; safe in any thread.
-
-        Args:
-            words: the words and names, with the parts of each name.
-            k: the maximum number of passages.
-            visible: the passages that are searched, and of which the statistics are; by default all.
-        """
+        """Return the k passages that share the rarest words, best first, of equal ones by id; safe in any thread."""
         index = self._index.now()
         weighed = list(self._weighed(index, words, visible).values())
         best = _Best(k)

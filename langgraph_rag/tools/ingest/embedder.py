@@ -197,12 +197,7 @@ class MiniLMEmbeddings(SentenceEmbeddings):
 
 
 def load_minilm(device: str) -> "Encoder":
-    """Load the packaged model and optimise it.
-
-    Raises:
-        MissingExtraError: when the package is not installed.
-        EmbedderError: when it contains another model, or torch has no such device.
-    """
+    """Load the packaged model and optimise it."""
     folder = packaged_minilm()
     from langgraph_rag.tools.ingest import encoders
 
@@ -450,16 +445,7 @@ def fingerprint_of(
     mark: Sequence[float],
     aligner: Path,
 ) -> str:
-    """Return the digest, after the number of passages and the names in `made_by`.
-
-    Args:
-        hashes: the hash of each passage, by id.
-        unread: the passages whose triples could not be extracted.
-        names: the names that were given to entities.
-        made_by: the names of the embedder and the extractor.
-        mark: the rounded vector by which embedders of the same name are told apart.
-        aligner: the folder of a trained aligner; it may be missing.
-    """
+    """Return the digest, after the number of passages and the names in `made_by`."""
     files = [_digest(file) for file in sorted(aligner.rglob("*")) if file.is_file()]
     state = json.dumps([sorted(hashes.items()), made_by, mark, sorted(hashes.keys() & unread), names, *files])
     return f"{len(hashes)} passages, {made_by}, {sha256(state.encode()).hexdigest()[:16]}"
@@ -483,13 +469,7 @@ _NAME, _VECTOR = "embeddings", "embeddings_probe"  # as they are stored
 
 
 class Embedder:
-    """Embeds texts for a knowledge base, in which all vectors must be from the same embedder.
-
-    Args:
-        folder: where the knowledge base is, for messages.
-        embeddings: the embedder.
-        records: the store with the name and a probe vector of the embedder; empty in a new knowledge base.
-    """
+    """Embeds texts for a knowledge base, in which all vectors must be from the same embedder."""
 
     def __init__(self, folder: str, embeddings: Embeddings, records: Records) -> None:
         self._folder, self._records = folder, records
@@ -531,11 +511,7 @@ class Embedder:
         return np.stack([made[text] if text in made else self._known[text] for text in texts])
 
     def check_vector(self, by: str, text: str, vector: Matrix) -> None:
-        """Check, for each name of an embedder once, that a vector which it made elsewhere is as of this one.
-
-        Raises:
-            EmbeddingsMismatchError: when it is not.
-        """
+        """Check, for each name of an embedder once, that a vector which it made elsewhere is as of this one."""
         if by in self._accepted:
             return
         (own,) = self.texts([text])
@@ -562,11 +538,7 @@ class Embedder:
             self._known = {}
 
     def queries(self, queries: Sequence[str]) -> Matrix:
-        """Return the vectors of queries, of unit length; shape: queries x dimensions.
-
-        Raises:
-            EmbeddingsMismatchError: as `texts`.
-        """
+        """Return the vectors of queries, of unit length; shape: queries x dimensions."""
         self.check()
         self._compare()
         return self._alike(embed_queries(self.embeddings, queries))
@@ -577,10 +549,6 @@ class Embedder:
         A model on this processor gets a few passages per thread, or one if there are not many: storing one at a time is
         slower, but a kill costs the work on all that are in hand. Other embedders get as many passages as a server
         accepts, because each call takes time.
-
-        Args:
-            items: the items.
-            number: how many there are.
         """
         threads = self.embeddings.threads if isinstance(self.embeddings, SentenceEmbeddings) else 0
         size = min(FEW, max(1, number // threads)) if threads else _PER_CALL
@@ -600,9 +568,6 @@ class Embedder:
         """Store this embedder as that of the knowledge base, or check that it is the same.
 
         A knowledge base without a probe vector gets one, if the names are the same.
-
-        Raises:
-            EmbeddingsMismatchError: when the knowledge base was created with another one.
         """
         self.check()
         self._compare()

@@ -246,11 +246,7 @@ class MiniLM:
         return self
 
     def trace(self) -> None:
-        """Compile to TorchScript.
-
-        Raises:
-            ValueError: when the vectors would differ.
-        """
+        """Compile to TorchScript."""
         self._run = trace(self._forward, self._tokens)
 
     @property
@@ -376,11 +372,7 @@ class SentenceTransformerEncoder:
         return self
 
     def trace(self) -> None:
-        """Compile the transformer, the first of the modules, to TorchScript.
-
-        Raises:
-            Exception: when this fails, or the vectors would differ.
-        """
+        """Compile the transformer, the first of the modules, to TorchScript."""
         transformer = self._model[0].auto_model
         names = [name for name, value in self._model.preprocess([""]).items() if isinstance(value, torch.Tensor)]
 

@@ -148,11 +148,7 @@ class Indexer:
         )
 
     def check_pipeline(self, names: Collection[str]) -> None:
-        """Check that one text pipeline analyses all passages; the first that was used stays.
-
-        Raises:
-            KnowledgeBaseError: when another one, or several, analysed these.
-        """
+        """Check that one text pipeline analyses all passages; the first that was used stays."""
         first = self._records.meta(TEXT_PIPELINE) if not self._records.is_empty() else None
         if len({*names, *([first] if first else [])}) > 1:
             raise KnowledgeBaseError(
@@ -322,12 +318,7 @@ class Editor:
         return self._replace(given, self._left_over(given), extractor, progress=progress)
 
     def load(self, rows: Sequence[Row]) -> Loaded:
-        """Store rows of all stages, and replace passages with the same ids; nothing else is removed.
-
-        Raises:
-            EmbeddingsMismatchError: when the vectors are of another embedder.
-            KnowledgeBaseError: when another text pipeline analysed the passages.
-        """
+        """Store rows of all stages, and replace passages with the same ids; nothing else is removed."""
         whole = [row for row in rows if not row.get("error")]
         embedded = [row for row in whole if "vector" in row]
         self._indexer.repair()

@@ -336,13 +336,6 @@ def traced_back(
     """Return evidence with the sources and pages of its passages; if it has no triple, with the best of its sentence.
 
     The best triple contains the answer, or else shares most words with the question.
-
-    Args:
-        evidence: the evidence; it stays unchanged if its passage is not among the records.
-        records: the passages of the evidence.
-        triples: the triples of these passages.
-        question: the question.
-        answer: the answer.
     """
     passages = {record["id"]: record for record in records}
     stated: defaultdict[tuple[str, int], list[list[str]]] = defaultdict(list)

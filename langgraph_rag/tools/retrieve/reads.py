@@ -46,15 +46,6 @@ T = TypeVar("T")
 class Reads:
     """A knowledge base as methods, agents' tools and the LangChain retriever read it: a `Retriever`.
 
-    Args:
-        stores: the records and vectors.
-        embedder: of queries, passages and triples.
-        similarity: compares queries with vectors.
-        graphs: the graphs that are derived from the records.
-        searcher: finds passages.
-        reader: reads passages whose facts are needed and were not read yet.
-        extractor: whose facts are used.
-
     Attributes:
         path: the folder; for a knowledge base in Postgres, that of its indexes on this machine.
         name: where it is, for people: the folder, or the server and its name there.

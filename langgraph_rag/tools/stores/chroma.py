@@ -207,11 +207,7 @@ class Opened:
 
 
 class VectorIndex:
-    """Cosine search over vectors, in float32.
-
-    Args:
-        place: the place of the vectors.
-    """
+    """Cosine search over vectors, in float32."""
 
     in_records = False
 

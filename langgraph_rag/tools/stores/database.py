@@ -21,11 +21,7 @@ _AT_ONCE = 100  # ids in one query: the longest documents take about 6 MB each, 
 
 
 class Database:
-    """Queries and changes of a SQLite file, safe to call from any thread.
-
-    Raises:
-        sqlite3.DatabaseError: when the file is no database.
-    """
+    """Queries and changes of a SQLite file, safe to call from any thread; it fails with a `KnowledgeBaseError`."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._changing = path, threading.RLock(), False
@@ -57,11 +53,7 @@ class Database:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Run the block as a transaction; a nested one belongs to the outer one.
-
-        Raises:
-            KnowledgeBaseError: when the file cannot be written.
-        """
+        """Run the block as a transaction; a nested one belongs to the outer one."""
         with self._lock:
             if self._changing:
                 yield
@@ -78,11 +70,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Run the queries of the block on one version of the file, that of a running change if it is this thread's.
-
-        Raises:
-            KnowledgeBaseError: when the file cannot be read.
-        """
+        """Run the queries of the block on one version of the file, that of a running change if it is this thread's."""
         with self._lock:
             if self._connection.in_transaction:
                 yield
@@ -97,11 +85,7 @@ class Database:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Run the queries of the block on one version of the file, without waiting for a running change.
-
-        Raises:
-            KnowledgeBaseError: when the file cannot be read.
-        """
+        """Run the queries of the block on one version of the file, without waiting for a running change."""
         with self._glancing:
             outer, self._beside = self._beside, threading.get_ident()
             if outer:
@@ -120,10 +104,6 @@ class Database:
 
         SQLite returns all rows as one JSON text. For separate rows, it would release and acquire the interpreter lock
         each time, which takes up to 5 ms per row if another thread computes.
-
-        Raises:
-            KnowledgeBaseError: when the file cannot be read.
-            sqlite3.DatabaseError: the same within a change.
         """
         return _tuples(self._read(_in_one_row(columns, of), values))
 
@@ -155,11 +135,7 @@ class Database:
                 raise self._failure("read", error) from error
 
     def glance(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return rows without waiting for a running transaction, as they were before it.
-
-        Raises:
-            KnowledgeBaseError: when the file cannot be read.
-        """
+        """Return rows without waiting for a running transaction, as they were before it."""
         with self._glancing:
             try:
                 return _tuples(self._watch.execute(_in_one_row(columns, of), values).fetchall())
@@ -260,12 +236,7 @@ _KEPT = 100_000  # ids; after more changes, derived data is rebuilt
 
 
 class ChangeLog:
-    """Ids of changed passages, in the order of the changes; `end` grows with each change and marks a position.
-
-    Args:
-        db: the database, with the table `TABLE`.
-        name: the name of the log in it.
-    """
+    """Ids of changed passages, in the order of the changes; `end` grows with each change and marks a position."""
 
     def __init__(self, db: SqlDatabase, name: str) -> None:
         self._db, self._name = db, name

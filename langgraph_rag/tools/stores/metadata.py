@@ -317,11 +317,7 @@ class _Rows:
             self._seen.pop(id_, None)
 
     def check(self, known: Callable[[], Collection[str]]) -> None:
-        """Check the filter against all passages that were added, if there are any.
-
-        Raises:
-            FilterError: as `Filter.check`.
-        """
+        """Check the filter against all passages that were added, if there are any."""
         if self._any:
             self._filter.check(self._kinds, known)
 
@@ -333,12 +329,7 @@ class _Rows:
 
 
 class Visibility:
-    """The passages that filters let through.
-
-    Args:
-        db: the database with the passages, their sources and metadata.
-        changes: the log of changed passages.
-    """
+    """The passages that filters let through."""
 
     def __init__(self, db: SqlDatabase, changes: ChangeLog) -> None:
         self._db, self._changes = db, changes
@@ -346,11 +337,7 @@ class Visibility:
         self._lock = Lock()
 
     def of(self, given: Where) -> Visible:
-        """Return the passages that a filter lets through.
-
-        Raises:
-            FilterError: when it cannot be read, no passage has one of its fields, or their values are of another kind.
-        """
+        """Return the passages that a filter lets through."""
         filter_ = read_filter(given)
         with self._lock:
             known = self._known.pop(filter_, None) or Incremental(

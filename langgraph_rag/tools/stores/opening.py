@@ -147,14 +147,7 @@ def needing_to_write(path: Path) -> Iterator[None]:
 
 
 class Access:
-    """One opening of a knowledge base, with its lock for changes.
-
-    Args:
-        name: where it is, for messages.
-        lock: for changes.
-        is_there: returns whether what was opened is still there.
-        read_only: whether no changes are made.
-    """
+    """One opening of a knowledge base, with its lock for changes."""
 
     def __init__(
         self, name: object, lock: WriteLock | _Shared, is_there: Callable[[], bool], *, read_only: bool
@@ -216,11 +209,7 @@ class Access:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Hold the locks for changes of the folder.
-
-        Raises:
-            KnowledgeBaseError: as `check_writable`.
-        """
+        """Hold the locks for changes of the folder."""
         with self._changing_here:
             self.check_writable()
             with self._lock.writing:
@@ -333,12 +322,7 @@ def open_folder(
     chroma: str | None,
     vectors: Collections | None = None,
 ) -> Stores:
-    """Open a folder; what was opened before an error is closed by `opened`.
-
-    Raises:
-        KnowledgeBaseError: when it is missing and must not be created, cannot be read or written, has other contents or
-            another format, or the server of its vectors cannot be reached.
-    """
+    """Open a folder; what was opened before an error is closed by `opened`."""
     path = checked_folder(given, create=create and not read_only)
     with needing_to_write(path):
         path.mkdir(parents=True, exist_ok=True)
@@ -358,14 +342,7 @@ def open_folder(
 
 
 def open_postgres(address: str, name: str, opened: ExitStack, *, create: bool, read_only: bool) -> Stores:
-    """Open a knowledge base in Postgres; what was opened before an error is closed by `opened`.
-
-    Raises:
-        KnowledgeBaseError: when it is missing and must not be created, its name cannot be used, or the database has no
-            pgvector.
-        StoreServerError: when the server cannot be reached.
-        MissingExtraError: when the client of Postgres is not installed.
-    """
+    """Open a knowledge base in Postgres; what was opened before an error is closed by `opened`."""
     from langgraph_rag.tools.stores.postgres import PostgresDatabase, PostgresRecords, PostgresVectors, schema_of
 
     db = PostgresDatabase(address, schema_of(name), create=create and not read_only)
@@ -379,11 +356,7 @@ def open_postgres(address: str, name: str, opened: ExitStack, *, create: bool, r
 
 
 def _cache(name: str, history: str) -> Path:
-    """Make the folder of the indexes on this machine of a knowledge base elsewhere.
-
-    Raises:
-        KnowledgeBaseError: when it cannot be made.
-    """
+    """Make the folder of the indexes on this machine of a knowledge base elsewhere."""
     own = os.environ.get(_CACHE)
     base = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "langgraph-rag"
     folder = base / f"{re.sub(r'[^A-Za-z0-9_-]', '_', name)}-{history[:12]}"

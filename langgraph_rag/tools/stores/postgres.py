@@ -144,11 +144,7 @@ class PostgresDatabase:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Run the block as a transaction, after those of others; a nested one belongs to the outer one.
-
-        Raises:
-            KnowledgeBaseError: when it cannot be stored; then nothing of it is.
-        """
+        """Run the block as a transaction, after those of others; a nested one belongs to the outer one."""
         with self._lock:
             if self._changing:
                 yield
@@ -169,11 +165,7 @@ class PostgresDatabase:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Run the queries of the block on one version of the tables, that of a running change if it is this thread's.
-
-        Raises:
-            KnowledgeBaseError: when they cannot be read.
-        """
+        """Run the queries of the block on one version of the tables, that of a change if this thread is making one."""
         with self._lock:
             if self._changing or self._main.info.transaction_status:
                 yield
@@ -202,11 +194,7 @@ class PostgresDatabase:
                 cursor.executemany(self._translated(query), values)
 
     def rows(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of `SELECT columns FROM of`.
-
-        Raises:
-            KnowledgeBaseError: when they cannot be read.
-        """
+        """Return the rows of `SELECT columns FROM of`."""
         return self._read(f"SELECT {columns} FROM {of}", values)
 
     def glance(self, columns: str, of: str, *values: object) -> list[tuple[Any, ...]]:
@@ -294,11 +282,7 @@ class PostgresDatabase:
             listener.add(self._own, told, lambda: self._closed)
 
     def build_index(self, table: str, dimensions: int) -> bool:
-        """Build the index of the vectors of a table beside reads and writes; return False if another process does it.
-
-        Raises:
-            KnowledgeBaseError: when it cannot be built.
-        """
+        """Build the index of the vectors of a table beside reads and writes; False if another process does it."""
         name, where = f"{table}_nearest", f"{_quoted(self._schema)}.{table}"
         half = f"{self._types}.halfvec"
         try:
@@ -582,9 +566,6 @@ class PostgresVectors:
     With more vectors, an index in half precision proposes 200 of them, which are compared exactly; it is built beside
     reads and writes. Behind a filter the index alone would find too few, and would not tell: so all vectors are
     compared that a narrow filter lets through, and for a wide one that many more are proposed as it hides.
-
-    Args:
-        db: the database.
     """
 
     in_records = True
@@ -686,11 +667,7 @@ class PostgresVectors:
         return [(id_, -less) for id_, less in rows]
 
     def _check(self, table: str, vectors: Matrix) -> None:
-        """Check that vectors have the dimensions of those that are stored.
-
-        Raises:
-            EmbeddingsMismatchError: when they have others.
-        """
+        """Check that vectors have the dimensions of those that are stored."""
         for stored in self._dimensions(table):
             if stored != vectors.shape[1]:
                 raise EmbeddingsMismatchError(

@@ -44,11 +44,7 @@ CREATE TABLE IF NOT EXISTS waiting_vectors (
 
 
 class WaitingVectors:
-    """The table of vectors that are not indexed yet.
-
-    Args:
-        db: the database, which also has the passages.
-    """
+    """The table of vectors that are not indexed yet."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -123,13 +119,7 @@ def has_own_id(passage: Passage) -> bool:
 
 
 class Records:
-    """Passages and their triples; each method is one transaction and safe to call from any thread.
-
-    Args:
-        db: the database, of any engine, with all tables.
-        waiting: the vectors that are stored with their passages.
-        indexes: the folder of what is derived from the records.
-    """
+    """Passages and their triples; each method is one transaction and safe to call from any thread."""
 
     def __init__(self, db: SqlDatabase, waiting: Waiting, indexes: Path) -> None:
         self._db, self.waiting = db, waiting
@@ -293,11 +283,7 @@ class Records:
                 yield id_, title, "", name
 
     def visible(self, where: Where | None) -> Visible | None:
-        """Return the passages that a filter lets through; None without a filter.
-
-        Raises:
-            FilterError: when it cannot be read, no passage has one of its fields, or their values are of another kind.
-        """
+        """Return the passages that a filter lets through; None without a filter."""
         return self._visibility.of(where) if where else None
 
     def count(self) -> int:

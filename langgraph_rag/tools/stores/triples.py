@@ -29,11 +29,7 @@ _GIVE = (
 
 
 class GivenNames:
-    """The table of names.
-
-    Args:
-        db: the database.
-    """
+    """The table of names."""
 
     def __init__(self, db: SqlDatabase) -> None:
         self._db = db
@@ -108,11 +104,7 @@ def vector_id(triple: Sequence[str]) -> str:
 
 
 class TripleRecords:
-    """The tables of triples.
-
-    Args:
-        db: the database, which also has the passages.
-    """
+    """The tables of triples."""
 
     def __init__(self, db: SqlDatabase) -> None:
         self._db, self.names = db, GivenNames(db)
