@@ -141,7 +141,8 @@ def test_large_tables_get_an_index_that_finds_the_same(opened: Open, monkeypatch
         kb.add(made, progress=False)
         exact = [kb.search(f"word{n} word{n + 9}", 10, by="dense", filter=where) for n in range(5) for where in FILTERS]
         monkeypatch.setattr(postgres, "_EXACT", 20)
-        monkeypatch.setattr(kb._vectors, "_seen_small", dict.fromkeys(kb._vectors._seen_small, 0.0))  # type: ignore[attr-defined]
+        for table in kb._vectors._tables:  # type: ignore[attr-defined]
+            monkeypatch.setattr(table, "_small_until", 0.0)
         kb._vectors.settle()
         kb._vectors.close()
         built = kb._records.database.rows("1", "pg_indexes WHERE indexname = 'passage_vectors_nearest'")
@@ -202,7 +203,7 @@ def test_a_copy_is_equal_and_goes_on_where_it_was_stopped(
 ) -> None:
     from urllib.parse import quote
 
-    from langgraph_rag.tools.ingest import exchange
+    from langgraph_rag import exchange
 
     monkeypatch.setattr(exchange, "_IN_ONE_CHANGE", 3)
     there = f"{database}#{quote(name)}"

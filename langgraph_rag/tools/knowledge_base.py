@@ -575,8 +575,7 @@ class KnowledgeBase(Reads):
         Raises:
             ValueError: when a number is no whole number from 0 on.
         """
-        ids = self._records.places.near(*self._near(id_, before, after))
-        return self._records.passages([near for near in ids if near != id_])
+        return run_in_background(self.aneighbours(id_, before=before, after=after))
 
     def names(self) -> dict[str, str]:
         """Return the entity of each name that `add_names` gave."""

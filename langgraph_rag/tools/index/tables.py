@@ -43,6 +43,10 @@ class ListedTexts:
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)
 
+    def take(self, rows: Iterable[int]) -> list[str]:
+        """Return the texts of some rows."""
+        return [self._texts[row] for row in rows]
+
     def find(self, texts: Sequence[str]) -> Ids:
         """Return the row of each text; -1 of an unknown one."""
         return np.array([self._rows.get(text, -1) for text in texts], np.int64)

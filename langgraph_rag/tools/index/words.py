@@ -13,17 +13,18 @@ import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate, chain, compress, islice, pairwise
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from langgraph_rag.normal_forms import POINTS, SYMBOLS, UNSPACED, WORD, folded
-from langgraph_rag.tools.index.arrays import Array, Arrays, Rows, smallest
+from langgraph_rag.tools.index.arrays import Array, Arrays, Rows, Strings, smallest
+from langgraph_rag.tools.index.tables import ListedTexts
 from langgraph_rag.tools.ingest.spans import stop_words
 
 _BULLET = re.compile(r"(?:[-*•+]|\d+[.)])\s+")
@@ -243,32 +244,7 @@ _OF_TERMS = ("frequencies", "positions", "most", "fewest")
 _FAR = np.int64(2**40)  # more than the number of tokens of a passage
 
 
-class Table(Protocol):
-    """Strings in rows, such as `Strings`."""
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[str]: ...
-    def take(self, rows: Iterable[int]) -> list[str]:
-        """Return the strings of some rows."""
-
-    def find(self, texts: Sequence[str]) -> Rows:
-        """Return the row of each text, -1 of an unknown one."""
-
-
-class Listed(list[str]):
-    """A table of different strings in memory."""
-
-    @cached_property
-    def _row(self) -> dict[str, int]:
-        return {text: row for row, text in enumerate(self)}
-
-    def take(self, rows: Iterable[int]) -> list[str]:
-        """Return the strings of some rows."""
-        return [self[row] for row in rows]
-
-    def find(self, texts: Sequence[str]) -> Rows:
-        """Return the row of each text, -1 of an unknown one."""
-        return np.fromiter((self._row.get(text, -1) for text in texts), np.int64, len(texts))
+Table = Strings | ListedTexts
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,8 +376,8 @@ def built(passages: Sequence[tuple[str, int, int]], occurrences: Occurrences) ->
             "most": _small(most),
             "fewest": fewest.astype(np.uint32),
         },
-        Listed(ids),
-        Listed(occurrences.tokens),
+        ListedTexts(ids),
+        ListedTexts(occurrences.tokens),
     )
 
 
@@ -453,7 +429,9 @@ class Merge:
     def in_memory(self) -> Segment:
         """Return the segment."""
         arrays, ids, terms = self.parts()
-        return Segment({name: np.concatenate(list(of)) for name, of in arrays.items()}, Listed(ids), Listed(terms))
+        return Segment(
+            {name: np.concatenate(list(of)) for name, of in arrays.items()}, ListedTexts(ids), ListedTexts(terms)
+        )
 
     def parts(self, folder: Path | None = None) -> tuple[dict[str, Iterable[Array]], Iterator[str], list[str]]:
         """Return its arrays, in parts, its ids and its terms; what is large waits in unnamed files of a folder."""

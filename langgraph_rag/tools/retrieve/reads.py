@@ -236,9 +236,12 @@ class Reads:
 
     async def aneighbours(self, id_: str, *, before: int = 1, after: int = 1) -> list[Record]:
         """Return passages like `neighbours`, without blocking the event loop."""
+        names_among([id_], "ids")
+        expect_count(before, "before", least=0)
+        expect_count(after, "after", least=0)
         visible = await self._visible()
         source = visible and visible.sources.get(id_)
-        ids = await self._read(self._records.places.near, *self._near(id_, before, after), source)
+        ids = await self._read(self._records.places.near, id_, before, after, source)
         if visible and id_ not in visible.ids:
             return []
         return await self._read(self._memory.passages, [near for near in ids if near != id_], self._where(None))
@@ -293,13 +296,6 @@ class Reads:
         """Return those of some passages that the filter of the current run lets through."""
         names, visible = names_among(ids, "ids"), await self._visible()
         return names if visible is None else visible.among(names)
-
-    def _near(self, id_: str, before: int, after: int) -> tuple[str, int, int]:
-        self._access.check_open()
-        names_among([id_], "ids")
-        expect_count(before, "before", least=0)
-        expect_count(after, "after", least=0)
-        return id_, before, after
 
     def _unread_and_triples(self, ids: Sequence[str], extractor: str) -> tuple[list[str], list[Triple]]:
         triples = self._memory.triples(ids, extractor)

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from langgraph_rag.errors import KnowledgeBaseError
-from langgraph_rag.tools.stores.protocols import Matrix, SqlDatabase
+from langgraph_rag.tools.stores.protocols import Dialect, Matrix, SqlDatabase
 from langgraph_rag.write_ahead import BUSY_TIMEOUT, use_wal
 
 Id = TypeVar("Id")
@@ -22,6 +22,8 @@ _AT_ONCE = 100  # ids in one query: the longest documents take about 6 MB each, 
 
 class Database:
     """Queries and changes of a SQLite file, safe to call from any thread; it fails with a `KnowledgeBaseError`."""
+
+    dialect = Dialect("json_array_length({})", "json_each({})", "json_each({})")
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._changing = path, threading.RLock(), False
@@ -175,22 +177,6 @@ class Database:
         """Delete the rows of a condition that ends in `IN`, for any number of ids."""
         for some, marks in _portions(ids):
             self.execute(f"DELETE FROM {of} {marks}", some)
-
-    # --- what each engine writes in its own way ----------------------------------------------------------------------
-    @staticmethod
-    def length(column: str) -> str:
-        """Return the expression for the length of a column of JSON arrays."""
-        return f"json_array_length({column})"
-
-    @staticmethod
-    def items(column: str) -> str:
-        """Return the table, for `FROM`, with the items of a column of JSON arrays of texts as column `value`."""
-        return f"json_each({column})"
-
-    @staticmethod
-    def keys(column: str) -> str:
-        """Return the table, for `FROM`, with the names in a column of JSON objects as column `key`."""
-        return f"json_each({column})"
 
     @staticmethod
     def among(numbers: Sequence[int]) -> tuple[str, object]:

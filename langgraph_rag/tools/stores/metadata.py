@@ -369,7 +369,7 @@ class Visibility:
 
     def _fields(self) -> list[str]:
         """Return the names of all fields of metadata, and title and source where passages have them."""
-        named = self._db.rows("key", f"(SELECT DISTINCT key FROM metadata, {self._db.keys('fields')})")
+        named = self._db.rows("key", f"(SELECT DISTINCT key FROM metadata, {self._db.dialect.keys.format('fields')})")
         titled = self._db.rows("'title'", "(SELECT 1 FROM passages WHERE title <> '' LIMIT 1)")
         origin = self._db.rows("'source'", "(SELECT 1 FROM origins WHERE source <> '' LIMIT 1)")
         return [name for (name,) in [*named, *titled, *origin]]

@@ -16,8 +16,9 @@ import numpy as np
 
 from langgraph_rag.characters import is_text, without_controls
 from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, MissingExtraError, StoreServerError
-from langgraph_rag.tools.stores.protocols import Matrix
+from langgraph_rag.tools.stores.protocols import Dialect, Matrix
 from langgraph_rag.tools.stores.records import HISTORY, INDEXES, Records
+from langgraph_rag.tools.stores.vector_files import Collections
 
 T = TypeVar("T")
 
@@ -116,6 +117,12 @@ class PostgresDatabase:
         StoreServerError: when the server cannot be reached.
         MissingExtraError: when the client of Postgres is not installed.
     """
+
+    dialect = Dialect(
+        "json_array_length({}::json)",
+        "json_array_elements_text({}::json) AS value",
+        "json_object_keys({}::json) AS key",
+    )
 
     def __init__(self, address: str, schema: str, *, create: bool = True) -> None:
         self._psycopg = _client()
@@ -239,21 +246,6 @@ class PostgresDatabase:
         """Delete the rows of a condition that ends in `IN`, for any number of ids."""
         if ids:
             self.execute(f"DELETE FROM {_among(of)}", [list(ids)])
-
-    @staticmethod
-    def length(column: str) -> str:
-        """Return the expression for the length of a column of JSON arrays."""
-        return f"json_array_length({column}::json)"
-
-    @staticmethod
-    def items(column: str) -> str:
-        """Return the table, for `FROM`, with the items of a column of JSON arrays of texts as column `value`."""
-        return f"json_array_elements_text({column}::json) AS value"
-
-    @staticmethod
-    def keys(column: str) -> str:
-        """Return the table, for `FROM`, with the names in a column of JSON objects as column `key`."""
-        return f"json_object_keys({column}::json) AS key"
 
     @staticmethod
     def among(numbers: Sequence[int]) -> tuple[str, object]:
@@ -512,12 +504,13 @@ _EXACT = 10_000  # vectors that are all compared: 9 ms at 384 dimensions; pgvect
 _COMPARED = 200  # vectors that the index returns at most, which are then compared exactly
 _REMEMBERED = 30.0  # seconds that a small table is taken for small
 _OF_PASSAGES = "passage_vectors JOIN passages ON passage_vectors.passage = passages.number"
-_OF_TRIPLES = "triple_vectors"
 _PUT_PASSAGE = (
     "INSERT INTO passage_vectors (passage, vector) SELECT number, ? FROM passages WHERE id = ? "
     "ON CONFLICT (passage) DO UPDATE SET vector = excluded.vector"
 )
-_PUT_TRIPLE = "INSERT INTO triple_vectors VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET vector = excluded.vector"
+_PUT_TRIPLE = (
+    "INSERT INTO triple_vectors (vector, id) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET vector = excluded.vector"
+)
 
 
 class StoredAtOnce:
@@ -560,7 +553,100 @@ class PostgresRecords(Records):
         super().__init__(db, StoredAtOnce(db), self.folder / INDEXES)
 
 
-class PostgresVectors:
+class _Table:
+    """The vectors of passages, or of facts, in one table: a `VectorCollection`."""
+
+    def __init__(self, db: PostgresDatabase, table: str, of: str, put: str, delete: str) -> None:
+        self._db, self.name, self._of, self._put, self._delete = db, table, of, put, delete
+        self._small_until = 0.0
+
+    def add(self, ids: Sequence[str], vectors: Matrix) -> None:
+        """Store vectors in place of earlier ones."""
+        for stored in self.dimensions():
+            if stored != vectors.shape[1]:
+                raise EmbeddingsMismatchError(
+                    f"{self._db.name} holds vectors of {stored} dimensions, got {vectors.shape[1]}"
+                )
+        with self._db.change():
+            self._db.executemany(self._put, [*zip(vectors, ids, strict=True)])
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove vectors; those of removed passages and facts are gone with them already."""
+        self._db.delete(self._delete, ids)
+
+    def fetch(self, ids: Sequence[str]) -> dict[str, Matrix]:
+        """Return the vectors that are stored."""
+        return self._db.vectors_by_ids(f"{self._of} WHERE id IN", ids)
+
+    def ids(self) -> list[str]:
+        """Return the ids of all vectors."""
+        return [row[0] for row in self._db.rows("id", self._of)]
+
+    def close(self) -> None:
+        """Do nothing: the records close the database."""
+
+    def nearest(self, queries: Matrix, k: int, among: frozenset[str] | None = None) -> list[list[tuple[str, float]]]:
+        """Return the k ids nearest to each query (of all, or among some), with their cosine, best first."""
+        return [self._nearest(query, k, among) for query in queries]
+
+    def dimensions(self) -> list[int]:
+        """Return the dimensions of the vectors, if there are any."""
+        of = f"(SELECT {{types}}.vector_dims(vector) AS number FROM {self.name} LIMIT 1) one"
+        return [row[0] for row in self._db.rows("number", of)]
+
+    def is_small(self) -> bool:
+        """Return whether all vectors are compared."""
+        if time.monotonic() < self._small_until:
+            return True
+        if self._db.rows("1", f"(SELECT 1 FROM {self.name} OFFSET {_EXACT} LIMIT 1) more"):
+            return False
+        self._small_until = time.monotonic() + _REMEMBERED
+        return True
+
+    def _nearest(self, query: Matrix, k: int, among: frozenset[str] | None) -> list[tuple[str, float]]:
+        if among is not None and not among:
+            return []
+        if self._proposes_enough(k, among):
+            found = self._compared(query)
+            kept = [one for one in found if among is None or one[0] in among]
+            if len(kept) >= k:
+                return kept[:k]
+        hidden = "" if among is None else " WHERE id = ANY(?)"
+        values = [] if among is None else [list(among)]
+        return self._ranked(f"(SELECT id, vector FROM {self._of}{hidden})", query, k, values)
+
+    def _proposes_enough(self, k: int, among: frozenset[str] | None) -> bool:
+        """Return whether the index proposes enough vectors for k to be left behind a filter."""
+        if self.is_small() or (among is not None and len(among) <= _EXACT):
+            return False
+        hidden = 1.0 if among is None else self._db.rows("count(*)", self.name)[0][0] / len(among)
+        return bool(2 * k * max(hidden, 1.0) <= _COMPARED)
+
+    def _compared(self, query: Matrix) -> list[tuple[str, float]]:
+        """Return the vectors that the index proposes, compared exactly."""
+        half = f"{{types}}.halfvec({len(query)})"
+        order = f"(vector::{half}) OPERATOR({{types}}.<#>) (?::{half})"
+        near = f"SELECT {self._key} AS near FROM {self.name} ORDER BY {order} LIMIT ?"
+        where = f"(SELECT id, vector FROM ({near}) proposed JOIN {self._of} ON {self.name}.{self._key} = near)"
+        return self._ranked(where, query, _COMPARED, [query, _COMPARED])
+
+    @property
+    def _key(self) -> str:
+        return "passage" if self.name == "passage_vectors" else "id"
+
+    def _ranked(self, of: str, query: Matrix, k: int, values: Sequence[object]) -> list[tuple[str, float]]:
+        less = "vector OPERATOR({types}.<#>) ?"  # the negative inner product: of unit vectors, the negative cosine
+        ranked = f"(SELECT id, {less} AS less FROM {of} compared ORDER BY 2, 1 LIMIT ?) ranked"
+        try:
+            rows = self._db.rows("id, less", ranked, query, *values, k)
+        except KnowledgeBaseError as error:
+            if "different vector dimensions" in str(error):
+                raise EmbeddingsMismatchError(f"{self._db.name} holds vectors of another embedder: {error}") from error
+            raise
+        return [(id_, -less) for id_, less in rows]
+
+
+class PostgresVectors(Collections):
     """Cosine search by pgvector, exact up to 10,000 vectors and behind narrow filters.
 
     With more vectors, an index in half precision proposes 200 of them, which are compared exactly; it is built beside
@@ -571,136 +657,35 @@ class PostgresVectors:
     in_records = True
 
     def __init__(self, db: PostgresDatabase) -> None:
-        self._db, self.name = db, db.name
-        self._seen_small = {"passage_vectors": 0.0, "triple_vectors": 0.0}  # until when
-        self._building, self._indexed = threading.Lock(), set[str]()
+        gone = "passage_vectors USING passages WHERE passage = passages.number AND id IN"
+        self._tables = (
+            _Table(db, "passage_vectors", _OF_PASSAGES, _PUT_PASSAGE, gone),
+            _Table(db, "triple_vectors", "triple_vectors", _PUT_TRIPLE, "triple_vectors WHERE id IN"),
+        )
+        super().__init__(*self._tables, db.name)
+        self._db, self._building, self._indexed = db, threading.Lock(), set[str]()
+
+    def delete(self, passages: Sequence[str], triples: Sequence[str] = ()) -> None:
+        """Remove vectors, in one change."""
+        with self._db.change():
+            super().delete(passages, triples)
+
+    def settle(self) -> None:
+        """Build the indexes of large tables in another thread, unless another process or thread does."""
+        large = [table for table in self._tables if table.name not in self._indexed and not table.is_small()]
+        if large and self._building.acquire(blocking=False):
+            threading.Thread(target=self._build, args=(large,), name="pgvector index", daemon=True).start()
 
     def close(self) -> None:
         """Wait for the building of an index; the records close the database."""
         with self._building:
             pass
 
-    def count(self) -> int:
-        """Return the number of passages with a vector."""
-        return int(self._db.rows("count(*)", "passage_vectors")[0][0])
-
-    def ids(self) -> list[str]:
-        """Return the ids of these passages."""
-        return [row[0] for row in self._db.rows("id", _OF_PASSAGES)]
-
-    def put(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Store vectors of stored passages in place of earlier ones."""
-        self._check("passage_vectors", vectors)
-        StoredAtOnce(self._db).put(ids, vectors)
-
-    def passages(self, ids: Sequence[str]) -> dict[str, Matrix]:
-        """Return the vectors of passages that are stored."""
-        return self._db.vectors_by_ids(f"{_OF_PASSAGES} WHERE id IN", ids)
-
-    def search(self, vectors: Matrix, k: int, among: frozenset[str] | None = None) -> list[list[tuple[str, float]]]:
-        """Return the k nearest passages (of all, or among some) of each query vector with their cosine, best first."""
-        return [self._nearest("passage_vectors", _OF_PASSAGES, query, k, among) for query in vectors]
-
-    def search_triples(
-        self, vectors: Matrix, k: int, among: frozenset[str] | None = None
-    ) -> list[list[tuple[str, float]]]:
-        """Return the k nearest facts (of all, or among some) of each query vector with their cosine, best first."""
-        return [self._nearest("triple_vectors", _OF_TRIPLES, query, k, among) for query in vectors]
-
-    def put_triples(self, ids: Sequence[str], vectors: Matrix) -> None:
-        """Store vectors of facts in place of earlier ones."""
-        self._check("triple_vectors", vectors)
-        with self._db.change():
-            self._db.executemany(_PUT_TRIPLE, [*zip(ids, vectors, strict=True)])
-
-    def triple_ids(self) -> list[str]:
-        """Return the ids of the vectors of facts."""
-        return [row[0] for row in self._db.rows("id", "triple_vectors")]
-
-    def delete(self, passages: Sequence[str], triples: Sequence[str] = ()) -> None:
-        """Remove vectors; those of removed passages and facts are gone with them already."""
-        with self._db.change():
-            self._db.delete("triple_vectors WHERE id IN", triples)
-            self._db.delete("passage_vectors USING passages WHERE passage = passages.number AND id IN", passages)
-
-    # --- internals ---------------------------------------------------------------------------------------------------
-    def _nearest(
-        self, table: str, of: str, query: Matrix, k: int, among: frozenset[str] | None
-    ) -> list[tuple[str, float]]:
-        if among is not None and not among:
-            return []
-        if self._proposes_enough(table, k, among):
-            found = self._compared(table, of, query)
-            kept = [one for one in found if among is None or one[0] in among]
-            if len(kept) >= k:
-                return kept[:k]
-        hidden = "" if among is None else " WHERE id = ANY(?)"
-        values = [] if among is None else [list(among)]
-        return self._ranked(f"(SELECT id, vector FROM {of}{hidden})", query, k, values)
-
-    def _proposes_enough(self, table: str, k: int, among: frozenset[str] | None) -> bool:
-        """Return whether the index proposes enough vectors for k to be left behind a filter."""
-        if self._is_small(table) or (among is not None and len(among) <= _EXACT):
-            return False
-        hidden = 1.0 if among is None else self._size(table) / len(among)
-        return 2 * k * max(hidden, 1.0) <= _COMPARED
-
-    def _compared(self, table: str, of: str, query: Matrix) -> list[tuple[str, float]]:
-        """Return the vectors that the index proposes, compared exactly."""
-        half = f"{{types}}.halfvec({len(query)})"
-        key = "passage" if table == "passage_vectors" else "id"
-        near = (
-            f"SELECT {key} AS near FROM {table} ORDER BY (vector::{half}) OPERATOR({{types}}.<#>) (?::{half}) LIMIT ?"
-        )
-        where = f"(SELECT id, vector FROM ({near}) proposed JOIN {of} ON {table}.{key} = near)"
-        return self._ranked(where, query, _COMPARED, [query, _COMPARED])
-
-    def _ranked(self, of: str, query: Matrix, k: int, values: Sequence[object]) -> list[tuple[str, float]]:
-        less = "vector OPERATOR({types}.<#>) ?"  # the negative inner product: of unit vectors, the negative cosine
-        ranked = f"(SELECT id, {less} AS less FROM {of} compared ORDER BY 2, 1 LIMIT ?) ranked"
-        try:
-            rows = self._db.rows("id, less", ranked, query, *values, k)
-        except KnowledgeBaseError as error:
-            if "different vector dimensions" in str(error):
-                raise EmbeddingsMismatchError(f"{self.name} holds vectors of another embedder: {error}") from error
-            raise
-        return [(id_, -less) for id_, less in rows]
-
-    def _check(self, table: str, vectors: Matrix) -> None:
-        """Check that vectors have the dimensions of those that are stored."""
-        for stored in self._dimensions(table):
-            if stored != vectors.shape[1]:
-                raise EmbeddingsMismatchError(
-                    f"{self.name} holds vectors of {stored} dimensions, got {vectors.shape[1]}"
-                )
-
-    def _dimensions(self, table: str) -> list[int]:
-        """Return the dimensions of the vectors in a table, if there are any."""
-        of = f"(SELECT {{types}}.vector_dims(vector) AS number FROM {table} LIMIT 1) one"
-        return [row[0] for row in self._db.rows("number", of)]
-
-    def _is_small(self, table: str) -> bool:
-        if time.monotonic() < self._seen_small[table]:
-            return True
-        if self._db.rows("1", f"(SELECT 1 FROM {table} OFFSET {_EXACT} LIMIT 1) more"):
-            return False
-        self._seen_small[table] = time.monotonic() + _REMEMBERED
-        return True
-
-    def _size(self, table: str) -> int:
-        return int(self._db.rows("count(*)", table)[0][0])
-
-    def settle(self) -> None:
-        """Build the indexes of large tables in another thread, unless another process or thread does."""
-        large = [table for table in self._seen_small if table not in self._indexed and not self._is_small(table)]
-        if large and self._building.acquire(blocking=False):
-            threading.Thread(target=self._build, args=(large,), name="pgvector index", daemon=True).start()
-
-    def _build(self, tables: Sequence[str]) -> None:
+    def _build(self, tables: Sequence[_Table]) -> None:
         try:
             with suppress(KnowledgeBaseError):
                 for table in tables:
-                    if self._db.build_index(table, self._dimensions(table)[0]):
-                        self._indexed.add(table)
+                    if self._db.build_index(table.name, table.dimensions()[0]):
+                        self._indexed.add(table.name)
         finally:
             self._building.release()

@@ -7,7 +7,7 @@ the index of words, is derived from the records and follows their change log.
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -254,6 +254,17 @@ class PassageStore(Protocol):
 
 
 # --- below the records -----------------------------------------------------------------------------------------------
+class Dialect(NamedTuple):
+    """What each engine writes in its own way; `{}` stands for a column."""
+
+    length: str
+    """The expression for the length of a column of JSON arrays."""
+    items: str
+    """The table, for `FROM`, with the items of a column of JSON arrays of texts as column `value`."""
+    keys: str
+    """The table, for `FROM`, with the names in a column of JSON objects as column `key`."""
+
+
 class SqlDatabase(Protocol):
     """The engine below `Records`; its queries keep to what SQLite and Postgres both understand."""
 
@@ -297,14 +308,9 @@ class SqlDatabase(Protocol):
     def delete(self, of: str, ids: Sequence[str]) -> None:
         """Delete the rows of a condition that ends in `IN`."""
 
-    def length(self, column: str) -> str:
-        """Return the expression for the length of a column of JSON arrays."""
-
-    def items(self, column: str) -> str:
-        """Return the table with the items of a column of JSON arrays of texts as column `value`."""
-
-    def keys(self, column: str) -> str:
-        """Return the table with the names in a column of JSON objects as column `key`."""
+    @property
+    def dialect(self) -> Dialect:
+        """What it writes in its own way."""
 
     def among(self, numbers: Sequence[int]) -> tuple[str, object]:
         """Return the condition that a column is among numbers, and the value in it."""

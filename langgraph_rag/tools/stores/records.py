@@ -319,8 +319,8 @@ class Records:
         fruitful = self._number("count(DISTINCT passage)", "triples WHERE extractor = ?", extractor)
         return Counts(
             passages=passages,
-            sentences=self._number(f"coalesce(sum({self._db.length('sentences')}), 0)", "passages"),
-            phrases=self._number("count(DISTINCT value)", f"passages, {self._db.items('phrases')}"),
+            sentences=self._number(f"coalesce(sum({self._db.dialect.length.format('sentences')}), 0)", "passages"),
+            phrases=self._number("count(DISTINCT value)", f"passages, {self._db.dialect.items.format('phrases')}"),
             triples=self._number("count(*)", "triples WHERE extractor = ?", extractor),
             passages_without_triples=read - fruitful,
             passages_to_extract=passages - read,
