@@ -3,28 +3,25 @@
 import asyncio
 import os
 import pickle
-import signal
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
-from itertools import count
+from functools import cache, partial
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from threading import RLock, Thread
+from multiprocessing.managers import BaseManager
+from threading import RLock
 from typing import Any, Self
 
 from tqdm import tqdm
 
-from langgraph_rag.concurrency.tasks import is_own_cancellation
+from langgraph_rag.concurrency.background import run_in_background
+from langgraph_rag.concurrency.tasks import gather, is_own_cancellation
 from langgraph_rag.concurrency.threads import in_new_thread
 from langgraph_rag.errors import ProcessEndedError
 
 _SPAWN = get_context("spawn")  # knowledge bases and embedders do not survive a fork
 _THREADS = "OMP_NUM_THREADS"
 _KILLED = -9
-_OPENED = 0  # number of the first reply, which answers no request
 
 OpenGraphs = Callable[[], AbstractContextManager[Callable[[str], Any]]]
 """Opens a function that returns compiled graphs by name; it is pickled, and called in each process."""
@@ -49,22 +46,20 @@ class RemoteGraph:
 def worker_processes(number: int, open_graphs: OpenGraphs) -> Iterator[Ask]:
     """Start processes, wait until each has opened its graphs, and send each request to the least busy one.
 
-    Call it in the main thread, which receives Ctrl-C. Call it in a script under `if __name__ == "__main__"`, because
-    each process imports the script again.
+    Call it in a script under `if __name__ == "__main__"`, because each process imports the script again. After Ctrl-C
+    they end with this process.
 
     Raises:
         Exception: any error of opening the graphs in a process.
         ProcessEndedError: when a process ended unexpectedly; later requests raise it, too.
     """
     with ExitStack() as stack:
-        with _sharing_cores(number), _ignoring_ctrl_c():
-            processes = [stack.enter_context(_Process(open_graphs)) for _ in range(number)]
-        for process in processes:
-            process.opened.result()
+        processes = [stack.enter_context(_Process()) for _ in range(number)]
+        with _sharing_cores(number):
+            run_in_background(gather(process.open(open_graphs) for process in processes))
 
         async def ask(name: str, given: Any, context: Any) -> Any:
-            least = min(processes, key=lambda process: len(process.waiting))
-            return await asyncio.wrap_future(least.ask(name, given, context))
+            return await min(processes, key=lambda process: process.busy).call("ask", name, given, context)
 
         yield ask
 
@@ -81,114 +76,83 @@ def _sharing_cores(number: int) -> Iterator[None]:
             del os.environ[_THREADS]
 
 
-@contextmanager
-def _ignoring_ctrl_c() -> Iterator[None]:
-    """Let new processes ignore Ctrl-C from their start; the parent process handles it and ends them."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+class _Graphs:
+    """What a process serves: graphs, which it opens first."""
+
+    def __init__(self) -> None:
+        self._opened = ExitStack()
+
+    def open(self, open_graphs: OpenGraphs) -> tuple[bool, bytes]:
+        """Open the graphs; return whether that failed, and the error."""
+        try:
+            self._graph = cache(self._opened.enter_context(open_graphs()))
+        except Exception as error:
+            return True, _packed_error(error)
+        return False, pickle.dumps(None)
+
+    def ask(self, name: str, given: Any, context: Any) -> tuple[bool, bytes]:
+        """Run a graph beside others; return whether it failed, and its output or error."""
+        return run_in_background(packed_reply(self._graph, name, given, context))
+
+
+class _Manager(BaseManager):
+    """Starts a process, with a thread in it for each request."""
+
+
+_Manager.register("graphs", _Graphs)
+
+
+def _begin() -> None:
+    tqdm.set_lock(RLock())  # its own is one for all processes, and would not be released by a terminated one
 
 
 class _Process:
-    """A process and its unanswered requests by number; the end of the `with` block ends it."""
+    """A process and the number of its unanswered requests; the end of the `with` block ends it."""
 
-    def __init__(self, open_graphs: OpenGraphs) -> None:
-        self._connection, theirs = _SPAWN.Pipe()
-        self._numbers = count(_OPENED + 1)
-        self.opened = _begun()
-        self.waiting: dict[int, Future[Any]] = {_OPENED: self.opened}
-        self._process = _SPAWN.Process(target=_serve, args=(theirs, open_graphs), daemon=True)
-        self._process.start()
-        theirs.close()  # else the end of the process would not be noticed
-        self._listener = Thread(target=self._listen, name="langgraph-rag", daemon=True)
-        self._listener.start()
+    def __init__(self) -> None:
+        self.busy = 0
+        self._manager: Any = _Manager(ctx=_SPAWN)
+
+    async def open(self, open_graphs: OpenGraphs) -> None:
+        """Start the process, and let it open its graphs."""
+        await in_new_thread(partial(self._manager.start, _begin))
+        self._graphs = self._manager.graphs()
+        await self.call("open", open_graphs)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()  # safe: its files survive a kill
-        self._listener.join()
-        self._connection.close()
+        if process := getattr(self._manager, "_process", None):
+            process.terminate()  # safe: its files survive a kill
+            self._manager.shutdown()
 
-    def ask(self, *request: Any) -> "Future[Any]":
-        number = next(self._numbers)
-        reply = self.waiting[number] = _begun()
+    async def call(self, method: str, *values: Any) -> Any:
+        """Call a method of the graphs in the process."""
+        self.busy += 1
         try:
-            self._connection.send((number, *request))
-        except OSError:  # the process has ended, and the listener may have failed the unanswered requests already
-            self._listener.join()
-            self._give_up()
-        return reply
-
-    def _listen(self) -> None:
-        with suppress(EOFError, OSError):
-            while True:
-                number, failed, packed = self._connection.recv()
-                _settle(self.waiting.pop(number), failed, packed)
-        self._process.join()
-        self._give_up()
-
-    def _give_up(self) -> None:
-        code = self._process.exitcode
-        told = f"expected a process to go on, got its end with exit code {code}"
-        if code == _KILLED:
-            told += ", which is a kill, as for lack of memory: fewer processes need less"
-        while self.waiting:
-            self.waiting.popitem()[1].set_exception(ProcessEndedError(told))
-
-
-def _settle(reply: "Future[Any]", failed: bool, packed: bytes) -> None:
-    try:
+            failed, packed = await in_new_thread(partial(getattr(self._graphs, method), *values))
+        except (EOFError, OSError) as error:
+            raise ProcessEndedError(await in_new_thread(self._end)) from error
+        finally:
+            self.busy -= 1
         found = unpacked(packed)
-    except Exception as error:  # fails one request, not the listener
-        reply.set_exception(error)
-        return
-    reply.set_exception(found) if failed else reply.set_result(found)
+        if failed:
+            raise found
+        return found
+
+    def _end(self) -> str:
+        process = self._manager._process
+        process.join()
+        told = f"expected a process to go on, got its end with exit code {process.exitcode}"
+        if process.exitcode == _KILLED:
+            told += ", which is a kill, as for lack of memory: fewer processes need less"
+        return told
 
 
 def unpacked(packed: bytes) -> Any:
     """Return what another process of this package packed."""
     return pickle.loads(packed)  # noqa: S301 - it is our own
-
-
-def _begun() -> "Future[Any]":
-    future = Future[Any]()
-    future.set_running_or_notify_cancel()  # so it cannot be cancelled, and a late reply can still be set
-    return future
-
-
-def _serve(connection: Connection, open_graphs: OpenGraphs) -> None:
-    """Answer requests until the connection closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # not inherited on Windows
-    tqdm.set_lock(RLock())  # its own is one for all processes, and would not be released by a terminated one
-    with ExitStack() as stack, suppress(OSError):  # the connection is closed
-        try:
-            graph = stack.enter_context(open_graphs())
-        except Exception as error:
-            connection.send((_OPENED, True, _packed_error(error)))
-            return
-        connection.send((_OPENED, False, pickle.dumps(None)))
-        asyncio.run(_answer(connection, cache(graph)))
-
-
-async def _answer(connection: Connection, graph: Callable[[str], Any]) -> None:
-    """Run the requested graphs; cancel running ones when the connection closes."""
-    tasks = set[asyncio.Task[None]]()
-
-    async def run(number: int, name: str, given: Any, context: Any) -> None:
-        reply = await packed_reply(graph, name, given, context)
-        with suppress(OSError):  # the connection is closed
-            connection.send((number, *reply))
-
-    with suppress(EOFError):
-        while True:
-            request = await in_new_thread(connection.recv)
-            task = asyncio.create_task(run(*request))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
 
 
 async def packed_reply(graph: Callable[[str], Any], name: str, given: Any, context: Any) -> tuple[bool, bytes]:
