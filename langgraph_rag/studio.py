@@ -23,7 +23,7 @@ from langgraph_rag.context import Context
 from langgraph_rag.conversation import with_messages
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.machine import Machine
-from langgraph_rag.methods import create
+from langgraph_rag.methods import METHODS, create
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import expect_name
 from langgraph_rag.tools.ingest.embedder import MINILM, load_embeddings
@@ -89,23 +89,8 @@ if len(_bases) < len(_folders):
     raise KnowledgeBaseError(f"expected folders with names that differ in LANGGRAPH_RAG_KB, got {_folders}")
 _llm = load_model(os.environ.get("LANGGRAPH_RAG_MODEL", "offline"))
 
-adaptive = _served("adaptive")
-cirag = _served("cirag")
-kirag = _served("kirag")
-native_rag = _served("native_rag")
-ircot = _served("ircot")
-dualrag = _served("dualrag")
-mgranrag = _served("mgranrag")
-par_rag = _served("par_rag")
+globals().update({name: _served(name) for name in METHODS})
+globals().update({f"{name}_chat": _served(name, chat=True) for name in METHODS})
 
 par_rag_approve_plan = _served("par_rag", "PAR RAG approve plan", approve_plan=True)
 par_rag_approve_plan_chat = _served("par_rag", "PAR RAG approve plan chat", chat=True, approve_plan=True)
-
-adaptive_chat = _served("adaptive", chat=True)
-cirag_chat = _served("cirag", chat=True)
-kirag_chat = _served("kirag", chat=True)
-native_rag_chat = _served("native_rag", chat=True)
-ircot_chat = _served("ircot", chat=True)
-dualrag_chat = _served("dualrag", chat=True)
-mgranrag_chat = _served("mgranrag", chat=True)
-par_rag_chat = _served("par_rag", chat=True)
