@@ -32,9 +32,9 @@ from langgraph_rag.evaluation import (
     OutcomesError,
     Question,
     QuestionFileError,
-    bootstrap,
     by_type,
     compare,
+    comparison,
     differences,
     evaluate,
     judge,
@@ -1414,7 +1414,7 @@ def test_an_interval_does_not_depend_on_the_order_in_which_questions_ended() -> 
     one, other = compare({"a": zeros, "b": scored(scores), "c": scored(scores)[::-1]}).values()
 
     assert one["f1"] == other["f1"]
-    assert bootstrap.interval(scores, 100, 1) == bootstrap.interval(scores[::-1], 100, 1)
+    assert comparison.interval(scores, 100, 1) == comparison.interval(scores[::-1], 100, 1)
 
 
 def test_only_answers_to_the_same_questions_are_compared(caplog: pytest.LogCaptureFixture) -> None:
@@ -1432,7 +1432,7 @@ def test_only_answers_to_the_same_questions_are_compared(caplog: pytest.LogCaptu
 def test_a_difference_that_each_question_shows_is_told_apart_where_intervals_overlap() -> None:
     hard = [float(number % 2) * 0.8 for number in range(60)]
     first, second = scored(hard), scored([score + 0.1 + 0.01 * (number % 3) for number, score in enumerate(hard)])
-    rows = [bootstrap.interval([outcome["f1"] or 0.0 for outcome in of_one], 100, 1) for of_one in (first, second)]
+    rows = [comparison.interval([outcome["f1"] or 0.0 for outcome in of_one], 100, 1) for of_one in (first, second)]
 
     difference = compare({"first": first, "second": second})["second"]["f1"]
 
