@@ -104,6 +104,31 @@ def test_rows_of_several_sheets_name_theirs_and_hidden_and_struck_out_ones_are_l
     }
 
 
+def test_a_blank_row_divides_tables_with_names_of_their_own_but_not_groups_of_rows(tmp_path: Path) -> None:
+    book = _book(*ROWS, [], ["Wrecks", 1940, "Renk"], [], ["The crew"], ["Name", "Age"], ["Bo", 40], ["Cy", 51])
+
+    assert _texts(_saved(tmp_path, book)) == {
+        "Ada": "- Built: 1904\n- Builder: Renk",
+        "Orla": "- Built: 1911\n- Builder: Vint",
+        "Wrecks": "- Built: 1940\n- Builder: Renk",
+        "Bo": "- Age: 40\n- Table: The crew",
+        "Cy": "- Age: 51\n- Table: The crew",
+    }
+
+
+def test_first_rows_that_name_no_columns_are_read(tmp_path: Path) -> None:
+    properties = _book(["Length", "30 m"], ["Decks", 2], ["Builder", "Renk"])
+    assert _texts(_saved(tmp_path, properties)) == {"Sheet": "- Length: 30 m\n- Decks: 2\n- Builder: Renk"}
+
+    data = _book(["Ada", 30, "Renk"], ["Orla", 41, "Vint"])
+    assert _texts(_saved(tmp_path, data)) == {
+        "Ada": "- Column B: 30\n- Column C: Renk",
+        "Orla": "- Column B: 41\n- Column C: Vint",
+    }
+    years = _book(["Boat", 1904, 1911], ["Ada", 5, 6])
+    assert _texts(_saved(tmp_path, years)) == {"Ada": "- 1904: 5\n- 1911: 6"}
+
+
 def test_a_sheet_of_notes_is_read_line_by_line(tmp_path: Path) -> None:
     book = _book(["Kell is an isle."], ["Ada Renk built its mole."])
 

@@ -105,6 +105,13 @@ def test_a_hyphen_at_the_end_of_a_line_goes_where_it_cuts_a_word(line: str, foll
     assert joined in page
 
 
+def test_short_lines_far_from_each_other_are_paragraphs_where_all_are() -> None:
+    page = [(BODY, "Rent is 950 euros", 50.0, 700.0), (BODY, "Area is known to all", 50.0, 675.0)]
+    page += [(BODY, "1. first", 50.0, 650.0), (BODY, "between", 50.0, 625.0), (BODY, FULL, 50.0, 600.0)]
+
+    assert paragraphs(*page) == [line[1] for line in page]
+
+
 def test_an_initial_is_a_part_of_its_word_and_no_title() -> None:
     lines: list[Line] = [
         (LARGE, "Boats of Kell"),
@@ -132,6 +139,9 @@ def beside(*parts: tuple[float, str, float], base: float = 700.0) -> list[Line]:
         ([(10, "On 000", 0), (7, "1", 4), (10, " old.", 0)], "On 000^1 old."),
         ([(10, "Sold ed en den", 0), (7, "1", 4), (10, " in spa", 0)], "Sold ed en den in spa"),
         ([(10, "Age on end.", 0), (7, "12", 4)], "Age on end."),
+        ([(7, "1", 4), (10, "Men and den", 0)], "Men and den"),
+        ([(7, "14", 4), (10, "C and den", 0)], "14C and den"),
+        ([(10, "Age on end", 0), (7, "*", 4)], "Age on end"),
         ([(10, "10", 0), (7, "6", 4), (10, " boa", 0)], "10^6 boa"),
         ([(10, "2", 0), (6.5, "10", 4), (10, " boa", 0)], "2^10 boa"),
         ([(10, "10", 0), (7, "-3", 4), (10, " boa", 0)], "10^-3 boa"),

@@ -155,6 +155,7 @@ def test_flashrags_corpus_has_titles_in_quotes(written: Callable[..., Path]) -> 
     rows = [
         {"id": "0", "contents": '"Nine Tides"\nA film.'},
         {"id": "1", "contents": "Only a text."},
+        {"id": "3", "contents": '"""Heroes"" (song)"\nA song.'},
         {"id": "2", "title": "Ilse Tarrant", "contents": "She was a director.\nShe married."},
     ]
 
@@ -163,6 +164,7 @@ def test_flashrags_corpus_has_titles_in_quotes(written: Callable[..., Path]) -> 
     assert [(one["id"], one["title"], one["text"]) for one in found] == [
         ("0", "Nine Tides", "A film."),
         ("1", "", "Only a text."),
+        ("3", '"Heroes" (song)', "A song."),
         ("2", "Ilse Tarrant", "She was a director.\nShe married."),
     ]
 

@@ -205,6 +205,9 @@ def test_the_names_of_merged_columns_are_not_given_to_others(tmp_path: Path) -> 
 
     assert list(_texts(tmp_path, _document(body)).values()) == ["See below.\n\nSales\n\n- North; 5; 6"]
 
+    body = _paragraph("See.") + _table("Mill|2031|2032", "Harl|5|6").replace("<w:tbl>", f"<w:tbl>{merged}")
+    assert list(_texts(tmp_path, _document(body)).values()) == ["See.\n\nSales\n\n- Mill: Harl; 2031: 5; 2032: 6"]
+
 
 def test_a_letterhead_is_no_title(tmp_path: Path) -> None:
     body = _table("Tolmar Mills|Policy 7") + _paragraph("Mills must be swept.")

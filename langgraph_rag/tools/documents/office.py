@@ -1,10 +1,12 @@
 """Open XML files, of which Excel workbooks and PowerPoint presentations become documents here (extra `office`)."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from html import escape
 from io import BytesIO
+from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZipFile
@@ -80,6 +82,8 @@ def is_on(element: Any, path: str) -> bool | None:
 _LARGEST = 100_000_000  # bytes of text
 _DIGITS = 15  # of a number, as Excel shows it
 _MOST_MERGED = 10_000  # cells
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_NUMBER = re.compile(r"^[-+$\u20ac\u00a3]?\d[\d.,: %/-]*(?:[^\W\d]{1,3})?$", re.MULTILINE)
 
 
 def read_workbook(written: bytes, file: Path, names: FieldNames) -> Documents:
@@ -118,21 +122,76 @@ def read_workbook(written: bytes, file: Path, names: FieldNames) -> Documents:
 
 
 def _read_sheet(sheet: "Worksheet", file: Path, names: FieldNames, more: dict[str, str]) -> Documents:
-    """Read the rows of a sheet; the lines above the names of columns tell what the table is about."""
-    rows = [(place, row) for place, row in _rows(sheet, file) if any(row)]
-    first = next((number for number, (_, row) in enumerate(rows) if len(set(filter(None, row))) > 1), len(rows))
+    """Read the tables of a sheet, which blank rows divide."""
+    documents: list[dict[str, object]] = []
+    problems: list[str] = []
+    for rows in _tables(_rows(sheet, file)):
+        found, bad = _read_rows(rows, sheet.title, file, names, more)
+        documents += found
+        problems += bad
+    return documents, problems
+
+
+def _tables(rows: Sequence[Placed]) -> Iterator[list[Placed]]:
+    """Yield the rows of each table; a blank row ends it if what follows has other columns, or names of its own."""
+    table: list[Placed] = []
+    for is_blank, group in groupby(rows, lambda placed: not any(placed[1])):
+        found = [] if is_blank else list(group)
+        if table and found and len(table) > 1 and _begins_anew(table, found):
+            yield table
+            table = []
+        table += found
+    yield table
+
+
+def _begins_anew(table: Sequence[Placed], found: Sequence[Placed]) -> bool:
+    above, heads = (_below_title([row for _, row in rows]) for rows in (table, found))
+    if len(heads) < 2 or _NUMBER.search("\n".join(heads[0])) or not above:
+        return False
+    head, columns = ([bool(cell) for cell in rows[0]] for rows in (above, heads))
+    counting = any(name and all(_NUMBER.fullmatch(row[at]) for row in heads[1:]) for at, name in enumerate(heads[0]))
+    return head != columns or counting
+
+
+def _below_title(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Return the rows from the first one on that has several different cells: those above tell what a table is of."""
+    return list(dropwhile(lambda row: len(set(filter(None, row))) < 2, rows))
+
+
+def _read_rows(rows: Sequence[Placed], sheet: str, file: Path, names: FieldNames, more: dict[str, str]) -> Documents:
+    """Read the rows of a table; the lines above the names of columns tell what the table is about."""
+    first = len(rows) - len(_below_title([row for _, row in rows]))
     about = " ".join(dict.fromkeys(cell for _, row in rows[:first] for cell in row if cell))
     above, table = rows[:first], rows[first:]
     if not rows or not above and len(table) == 1:  # nothing below the names of columns
         return [], []
     if len(table) < 2:  # no names of columns
-        return read_rows(["text"], [(place, [" ".join(filter(None, row))]) for place, row in above + table], file, {})
+        return read_rows(
+            ["text"], [(place, [" ".join(filter(None, row))]) for place, row in (*above, *table)], file, {}
+        )
+    if not names and _are_properties([row for _, row in table]):
+        told = "\n".join(f"- {': '.join(filter(None, row))}" for _, row in table)
+        return read_rows(["title", "text", *more], [(table[0][0], [about or sheet, told, *more.values()])], file, {})
+    if not names and _is_data([row for _, row in table]):
+        table = [("", [""] * len(table[0][1])), *table]
     (_, head), *body = table
     if body[1:] and any(one == other != "" for one, other in zip(head, head[1:], strict=False)):  # names over several
         head = [" ".join(dict.fromkeys(filter(None, pair))) for pair in zip(head, body.pop(0)[1], strict=True)]
     more = {**more, **({"Table": about} if about else {})}
     columns = [*_columns(head, [row for _, row in body]), *more]
     return read_rows(columns, [(place, [*row, *more.values()]) for place, row in body], file, names)
+
+
+def _is_data(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row has no names of columns: it has a number, which is no year, above numbers."""
+    counting = [column for column in zip(*rows, strict=True) if all(map(_NUMBER.fullmatch, column))]
+    return any(not _YEAR.fullmatch(column[0]) for column in counting)
+
+
+def _are_properties(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether rows are names with their values, of which the first one has a number and names no column."""
+    used = [column for column in zip(*rows, strict=True) if any(column)]
+    return len(used) == 2 and _NUMBER.search(used[1][0]) is not None and len(set(used[0])) == len(rows)
 
 
 def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -35,6 +35,7 @@ _ENDING, _LEADING = 0.9, 0.75  # of it, if a line ends a sentence; if the next o
 _ROWS = 3  # of a table at least
 _APART = 1.35  # times the usual distance of lines
 _ALIKE = 0.06  # of the size of letters
+_LOOSE = 1.9  # times the size of letters; lines of a paragraph seldom are
 _FAR = 3  # times the size of letters
 _INDENTED = 0.8  # of the size of letters
 _COUNT = r"\W{0,3}(?:page|seite|p\.)?\s?(\d{1,6}|[ivxlc]+)(?: ?(?:of|von|/) ?\d{1,6})?\W{0,3}"
@@ -315,12 +316,13 @@ def _paragraphs(lines: Sequence[Line], compounds: Set[str] = frozenset()) -> str
     if not lines:
         return ""
     usual = _usual_distances(lines)
+    edge = max(line.right for line in lines)
     parts, last, first = [], lines[0].text, lines[0]
     for number, (before, line) in enumerate(pairwise(lines)):
         if before.is_row and line.is_row and before.block == line.block:
             parts.append(f"{last}\n")
             last = line.text
-        elif _goes_on(lines, number, usual) and not _hangs(first, before, line):
+        elif _goes_on(lines, number, usual, edge) and not _hangs(first, before, line):
             done, space, word = last.rpartition(" ")
             parts.append(done + space)
             last = _joined(word, line.text, compounds)
@@ -345,8 +347,11 @@ def _usual_distances(lines: Sequence[Line]) -> dict[int, float]:
     return {block: sorted(own)[len(own) // 2] for block, own in distances.items()}
 
 
-def _goes_on(lines: Sequence[Line], number: int, usual: Mapping[int, float]) -> bool:
-    """Return whether the paragraph of a line goes on in the next line, as its first word would not have fitted."""
+def _goes_on(lines: Sequence[Line], number: int, usual: Mapping[int, float], right: float) -> bool:
+    """Return whether the paragraph of a line goes on in the next line, as its first word would not have fitted.
+
+    `right` is the right end of all lines.
+    """
     line, following = lines[number], lines[number + 1]
     if not _of_one_size(line, following) or line.is_row or following.is_row:
         return False
@@ -360,7 +365,9 @@ def _goes_on(lines: Sequence[Line], number: int, usual: Mapping[int, float]) -> 
     fitted = line.right + letter * (len(first) + 1) < least and not is_cut
     if line.block != following.block:  # in the next column
         return not fitted and following.text[0].islower() and not _SENTENCE_END.search(line.text[-2:])
-    apart = _are_apart(line, following, usual)
+    loose = line.base - following.base > _LOOSE * line.size  # all are, where each line is a paragraph
+    short = line.right + letter * (len(first) + 1) < left + _LEADING * (right - left) and not is_cut
+    apart = _are_apart(line, following, usual) or loose and short
     indent = (following.left - line.left) / line.size
     begins = indent > _INDENTED and _ends(line.text) or _BULLET.match(following.text) is not None
     return not (fitted or apart or begins)

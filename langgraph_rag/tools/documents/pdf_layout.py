@@ -42,6 +42,8 @@ _NUMERIC = 0.7  # of the cells of a column
 _INITIAL = 1.8  # times the usual size
 _POWER = re.compile(r"[-\u2212+]?\d")  # 10 with a raised 6 is not 106
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # before the number of a footnote; not km, CO
+_MARK = re.compile(r"\d{1,3}|[*\u2217\u2020\u2021\u00a7\u00b6]{1,3}")  # of a footnote
+_OF_WORD = 3  # letters of the first word of a footnote
 _TO_THE_LEFT = ("R", "AL")
 _CLOSER = 0.95  # of the distance of rows, between the lines of a cell
 
@@ -287,6 +289,7 @@ def _line(row: _Row, block: int, *, is_row: bool = False) -> Line:
 
 def _text(words: Sequence[Word]) -> str:
     """Join words: powers are written as "10^6"; numbers of footnotes are left out."""
+    words = words[1:] if _is_number_of_note(words) else words
     text, anchor, was_shifted = words[0].text, words[0], False
     for number, word in enumerate(words[1:], start=1):
         up, gap = (word.base - anchor.base) / anchor.size, word.left - words[number - 1].right
@@ -311,7 +314,15 @@ def _text(words: Sequence[Word]) -> str:
 def _is_note(text: str, word: Word, following: Word | None) -> bool:
     """Return whether a raised number is that of a footnote: after a word or a sentence, and with nothing after it."""
     alone = following is None or following.left - word.right > _WORDS * word.size or not following.text[0].isalnum()
-    return word.text.isdigit() and alone and _NOTED.search(text[-3:]) is not None
+    return _MARK.fullmatch(word.text) is not None and alone and _NOTED.search(text[-3:]) is not None
+
+
+def _is_number_of_note(words: Sequence[Word]) -> bool:
+    """Return whether a line begins with the raised number of a footnote, and not with that of an isotope."""
+    if len(words) < 3 or not _MARK.fullmatch(words[0].text) or sum(map(str.isalpha, words[1].text)) < _OF_WORD:
+        return False
+    up = (words[0].base - words[1].base) / words[1].size
+    return words[0].size < _SMALL * words[1].size and _RAISED[0] < up < _RAISED[1]
 
 
 def _mirrored(words: list[Word]) -> list[Word]:

@@ -188,7 +188,9 @@ def _not_of(name: str, fields: Row) -> ValueError:
 def _passage_of(fields: Row, name: str) -> dict[str, object]:
     if name == "flashrag":
         first, _, text = str(fields["contents"]).partition("\n")
-        title = first.strip().removeprefix('"').removesuffix('"')
+        title = first.strip()
+        if len(title) > 1 and title[0] == title[-1] == '"':
+            title = title[1:-1].replace('""', '"')  # quoted as in CSV
         rest = {key: value for key, value in fields.items() if key != "contents"}
         if not text.strip() or fields.get("title", title) != title:
             return {**rest, "text": fields["contents"]}

@@ -440,6 +440,10 @@ def _readable(html: str) -> str:
 
 def _first_row_as_head(table: Any) -> Any:
     rows = [row for row in table.children if isinstance(row, TableRow)]
+    titled = bool(rows) and len(rows[0].children) == 1 and rows[0].children[0].colspan >= _COLUMNS_WITH_NAMES
+    if titled and len(rows) > 2:
+        below = _first_row_as_head(table.copy(children=rows[1:])).children
+        return table.copy(children=[rows[0].copy(is_header=below[0].is_header), *below])
     names = rows[0].children if rows else []
     merged = any(cell.colspan != 1 or cell.rowspan != 1 for cell in names)
     if len(rows) < 2 or merged or any(row.is_header for row in rows) or len(names) < _COLUMNS_WITH_NAMES:
