@@ -212,3 +212,6 @@ def test_how_well_passages_tell_words_is_relative_to_the_best(empty_kb: Knowledg
     assert harbour == [0, 0, 0, 0]
     assert weights.argmax() == 2  # no passage has it
     assert sum(weights) == pytest.approx(1)
+    for place, id_ in enumerate(["c", "gone", "b", "a"]):
+        share = empty_kb._records.share_of_passage("mill ferry harbour", id_)
+        assert share == pytest.approx(sum(weights[told[place] > 0]))

@@ -35,6 +35,13 @@ def test_the_nearest_come_first_and_those_alike_by_their_ids() -> None:
     assert [score for _, score in best] == pytest.approx([1.0, 1.0, 1.0, max(some[1:] @ some[0])], abs=1e-6)
 
 
+def test_several_queries_at_once_find_what_each_finds_alone() -> None:
+    table = VectorTable([f"p{number}" for number in range(50)], vectors(50))
+    queries = vectors(53)[50:]
+
+    assert table.nearest(queries, 9) == [found for query in queries for found in table.nearest(query[np.newaxis], 9)]
+
+
 def test_what_was_removed_is_not_found_and_a_table_stays_as_it_was_made() -> None:
     rows, some = VectorRows(), vectors(3)
     rows.add(["a", "b", "c"], some)

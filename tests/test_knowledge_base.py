@@ -74,6 +74,15 @@ def test_adding_twice_changes_nothing(
     assert len(embeddings.embedded) == embedded
 
 
+def test_an_addition_after_one_that_went_through_counts_no_vectors(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.add([{"id": "ferry", "title": "Ferries", "text": "A ferry sails to Pellworth."}], progress=False)
+    monkeypatch.setattr(kb._vectors, "count", lambda: pytest.fail("all vectors were counted"))
+
+    assert kb.add([{"id": "mill", "text": "The mill burnt down."}], progress=False)["added"] == 1
+
+
 def test_the_same_passage_given_twice_counts_once(empty_kb: KnowledgeBase, documents: Documents) -> None:
     assert empty_kb.add([documents[0], documents[0]], progress=False)["added"] == 1
 
