@@ -77,6 +77,17 @@ def test_a_format_says_in_what_a_text_is_written(tmp_path: Path) -> None:
         (f"**Ada:** {WHEELS}\n\n**Bo:** {DAMS}\n\n**Ada:** Good.\n", ["**Ada:**", "**Bo:**"]),
         (f"SPEAKER_00: {WHEELS}\nSPEAKER_01: {DAMS}\nSPEAKER_00: Good.\n", ["SPEAKER_00:", "SPEAKER_01:"]),
         (f"Q. {WHEELS}\nA. {DAMS}\nQ. Good?\nA. Yes.\n", ["Q.", "A."]),
+        (f"12/03/2031, 10:32 - Ada Moss: {WHEELS}\n12/03/2031, 10:33 - Bo Hale: {DAMS}\n"
+         "12/03/2031, 10:35 - Ada Moss: Good.\n",
+         ["12/03/2031, 10:32 - Ada Moss:", "12/03/2031, 10:33 - Bo Hale:"]),
+        (f"[Ada Moss] 10:00:01\n{WHEELS}\n\n[Bo Hale] 10:01:05\n{DAMS}\n\n[Ada Moss] 10:02:00\nGood.\n",
+         ["[Ada Moss] 10:00:01", "[Bo Hale] 10:01:05"]),
+        (f"<ada> {WHEELS}\n<bo> {DAMS}\n<ada> Good.\n", ["<ada>", "<bo>"]),
+        (f"WEBVTT\n\n00:01.000 --> 00:04.000\n<v Ada Moss>{WHEELS}\n\n00:05.000 --> 00:08.000\n<v Bo>{DAMS}\n",
+         ["<v Ada Moss>", "<v Bo>"]),
+        (f"From: Ada\nSent: Monday\nTo: Bo\nSubject: Wheels\n\n{WHEELS}\n\n-----Original Message-----\nFrom: Bo\n"
+         f"Sent: Sunday\nTo: Ada\nSubject: Wheels\n\n{DAMS}\n",
+         ["From: Ada", "From: Bo"]),
         (f"From: Ada <ada@mill.example>\nTo: Bo\nSubject: Wheels\n\n{WHEELS}\n\n"
          f"On 2 March 2031, Bo Hale wrote:\n\n> {DAMS}\n",
          ["From: Ada <ada@mill.example>", "On 2 March 2031, Bo Hale wrote"]),

@@ -139,7 +139,8 @@ def _by_length(lengths: Sequence[int]) -> list[int]:
     return sorted(range(len(lengths)), key=lengths.__getitem__)
 
 
-_TIME = r"[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?"
+_DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ \t]{1,3}"
+_TIME = rf"[\[(]?(?:{_DAY})?\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[.,]\d{{1,3}})?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?"
 _NAME = r"[^\W\d_][^\s:*,;=<>|\[\](){}\"]{0,29}(?:[ \t][^\s:*,;=<>|\[\](){}\"]{1,29}){0,4}"
 _SPOKEN = re.compile(
     rf"^[ \t]*(?:>[ \t]?)*(?:{_TIME}[ \t]*(?:[-\u2013][ \t]*)?)?(?:\*\*|__)?(?P<who>{_NAME})"
@@ -149,7 +150,7 @@ _SPOKEN = re.compile(
 _ASKED = re.compile(r"^[ \t]*(?P<who>Q|A|THE COURT|THE WITNESS)[.:](?=[ \t])", re.MULTILINE)
 _NAMED = re.compile(
     rf"^[ \t]*(?:{_TIME}[ \t]+(?P<after>{_NAME})"
-    rf"|(?P<who>{_NAME})[ \t]{{0,9}}[,|\u2014\u2013-]?[ \t]{{1,9}}{_TIME})[ \t]*$",
+    rf"|\[?(?P<who>{_NAME})\]?[ \t]{{0,9}}[,|\u2014\u2013-]?[ \t]{{1,9}}{_TIME})[ \t]*$",
     re.MULTILINE,
 )
 _SENT = re.compile(
@@ -161,6 +162,11 @@ _QUOTED = re.compile(
     r"^(?P<label>(?:>[ \t]?)*(?P<who>(?:On|Am|Le|El|Il) .{5,150}"
     r"(?:wrote|schrieb.{0,60}|a \u00e9crit|escribi\u00f3|ha scritto)))\s?:$",
     re.MULTILINE,
+)
+_CHATTED = re.compile(rf"^(?:{_TIME}[ \t]+)?<[@+%~&]?(?P<who>[^\s<>/]{{1,30}})>(?= )", re.MULTILINE)  # in IRC
+_VOICED = re.compile(r"^(?P<label><v(?:\.\S{1,30})?[ \t](?P<who>[^<>\n]{1,60})>)", re.MULTILINE)  # in WebVTT
+_OF_MAILS = re.compile(
+    r"(?:From|Sent|To|Subject|Cc|Bcc|Date|Von|Gesendet|An|Betreff|Datum|De|\u00c0|Objet|Envoy\u00e9|Para|Asunto)"
 )
 _FEWEST = 3  # turns of a transcript, of two speakers, one of whom speaks again
 _SHORT = 3  # letters of a word such as "van"
@@ -179,11 +185,13 @@ class Turn(NamedTuple):
 def turns_of(text: str) -> dict[int, str]:
     """Return the labels of turns by the places of the lines that begin with them; none in a text of another kind."""
     turns = [
-        Turn(found.start(), found["label"], found["who"]) for kind in (_SENT, _QUOTED) for found in kind.finditer(text)
+        Turn(found.start(), found["label"], found["who"])
+        for kind in (_SENT, _QUOTED, _VOICED)
+        for found in kind.finditer(text)
     ]
-    for kind in (_SPOKEN, _ASKED, _NAMED):
+    for kind in (_SPOKEN, _ASKED, _NAMED, _CHATTED):
         named = (Turn(found.start(), found[0].strip(), found[found.lastgroup or 0]) for found in kind.finditer(text))
-        spoken = [turn for turn in named if _is_name(turn.who)]
+        spoken = [turn for turn in named if kind is _CHATTED or _is_name(turn.who)]
         if _is_transcript(text, spoken):
             turns += spoken
             break
@@ -192,7 +200,11 @@ def turns_of(text: str) -> dict[int, str]:
 
 def _is_name(who: str) -> bool:
     """Return whether words are written like a name: "Ada Moss", "Speaker 1", "Prof. de Vries"."""
-    return all(not word[0].islower() or len(word) <= _SHORT for word in who.split()) and not who[0].islower()
+    return (
+        not _OF_MAILS.fullmatch(who)
+        and all(not word[0].islower() or len(word) <= _SHORT for word in who.split())
+        and not who[0].islower()
+    )
 
 
 def _is_transcript(text: str, turns: list[Turn]) -> bool:
@@ -205,7 +217,7 @@ def _is_transcript(text: str, turns: list[Turn]) -> bool:
     return beginning >= _MANY * len(paragraphs) or len(turns) >= _MANY * (text.count("\n") + 1)
 
 
-VERSION = 2  # of the rules below: a knowledge base that was split by others is split anew when it is updated
+VERSION = 3  # of the rules below: a knowledge base that was split by others is split anew when it is updated
 
 _PARAGRAPH, _ITEM, _ROW, _WITHIN = 1.0, 2.0, 2.0, 3.0  # the cost of a cut before such
 _SENTENCE, _BLOCK_OF_CODE, _LINE_OF_CODE = 6.0, 5.0, 10.0
