@@ -16,7 +16,7 @@ from langgraph_rag import KnowledgeBase, create_kirag, load_embeddings, load_mod
 from langgraph_rag.evaluation.questions import load_questions
 from langgraph_rag.evaluation.runner import evaluate
 from langgraph_rag.evaluation.summary import Summary, summarise
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 
 
 def main() -> None:

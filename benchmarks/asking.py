@@ -14,7 +14,7 @@ from typing import TypedDict
 from measuring import Round, counted, forget, indexed, questions, quiet, report, rounds, seconds, timed, verdict
 
 from langgraph_rag import KnowledgeBase, create_cirag, load_model
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 
 GOAL = 0.5
 

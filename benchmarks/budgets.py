@@ -17,7 +17,7 @@ from langgraph_rag.evaluation.metrics import f1
 from langgraph_rag.evaluation.questions import Question, load_questions
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.naming import counted
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 
 _BUDGETS = {
     **{counted(most, "call"): Context(max_model_calls=most) for most in (1, 2, 3, 4, 6, 8)},

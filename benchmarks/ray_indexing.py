@@ -34,7 +34,7 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.prompts.prompt import METADATA_KEY
 from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.facts.extraction import ParseExtractor, TripleExtractor
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings, embed_texts
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings, embed_texts
 from langgraph_rag.tools.ingest.splitting import Splitter, tokens_of
 from langgraph_rag.tools.ingest.stages import (
     Row,

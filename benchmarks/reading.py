@@ -17,7 +17,7 @@ from pathlib import Path
 
 from measuring import computing_beside, indexed, report, timed
 
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.stores.database import Database
 
 _READ = 10  # passages at a time

@@ -25,7 +25,7 @@ from langgraph_rag import KnowledgeBase, load_model
 from langgraph_rag.llm import ask
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.prompts.answering import ANSWER_FROM_PASSAGES
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 
 WALL_GOAL, CALL_GOAL = 1.3, 0.020
 _SERVER = "scripted_server.py"

@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 
 from langgraph_rag import KnowledgeBase
 from langgraph_rag.methods import METHODS
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 
 REPORTED = {"par_rag": 10_081, "mgranrag": 5_200}
 """Tokens per question in the papers, of PAR RAG over the three data sets, of MGranRAG on 2Wiki; the goal is half."""

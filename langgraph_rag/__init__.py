@@ -20,7 +20,7 @@ from langgraph_rag.refusals import is_refusal
 from langgraph_rag.retriever import KnowledgeBaseRetriever
 from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.facts.extraction import ParseExtractor, RuleExtractor
-from langgraph_rag.tools.ingest.embedder import load_embeddings
+from langgraph_rag.tools.ingest.embeddings import load_embeddings
 from langgraph_rag.tools.ingest.splitting import Splitting
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 

@@ -26,7 +26,7 @@ from langgraph_rag.machine import Machine
 from langgraph_rag.methods import METHODS, create
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import expect_name
-from langgraph_rag.tools.ingest.embedder import MINILM, load_embeddings
+from langgraph_rag.tools.ingest.embeddings import MINILM, load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 

@@ -33,7 +33,7 @@ from langgraph_rag.errors import (
     UnknownNameError,
 )
 from langgraph_rag.retriever import KnowledgeBaseRetriever
-from langgraph_rag.tools.ingest.embedder import load_embeddings
+from langgraph_rag.tools.ingest.embeddings import load_embeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.retrieve.search import SEARCHES
 from langgraph_rag.tools.stores.vector_files import VectorFiles
@@ -301,7 +301,7 @@ def test_another_embedder_is_refused_and_both_are_named(
 def test_an_embedder_of_another_name_is_refused_before_it_is_fetched(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.SentenceEmbeddings._load", lambda _: 1 / 0)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.SentenceEmbeddings._load", lambda _: 1 / 0)
     kb.close()
 
     for name in ("intfloat/e5-base-v2", "nowhere/e5-base-v2"):

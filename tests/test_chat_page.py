@@ -38,7 +38,7 @@ from playwright.sync_api import (
 from langgraph_rag.chat.evidence import drawn
 from langgraph_rag.records import Evidence
 from langgraph_rag.tools.facts.extraction import PlaceholderExtractor
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 QUESTION, ANSWER = "In which town was the engineer who designed the Sarl Viaduct born?", "Anstrey"

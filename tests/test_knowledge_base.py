@@ -27,7 +27,7 @@ from langgraph_rag.offline.model import OfflineModel
 from langgraph_rag.records import Record, ids_of
 from langgraph_rag.tools.facts.extraction import Reading, RuleExtractor
 from langgraph_rag.tools.ingest import indexing, stages
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.ingest.splitting import ESTIMATED
 from langgraph_rag.tools.ingest.text import Analysis, TextPipeline, text_pipeline
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

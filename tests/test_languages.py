@@ -15,7 +15,7 @@ from langgraph_rag.records import Record
 from langgraph_rag.refusals import is_refusal, may_begin_as_refusal
 from langgraph_rag.tools.documents.files import read_documents
 from langgraph_rag.tools.facts.extraction import Reading
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings
 from langgraph_rag.tools.ingest.stages import to_passages
 from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 

@@ -94,8 +94,8 @@ def written(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture(autouse=True)
 def own_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.MiniLMEmbeddings", ArithmeticEmbeddings)
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.MINILM", "arithmetic")
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.MiniLMEmbeddings", ArithmeticEmbeddings)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.MINILM", "arithmetic")
 
 
 @pytest.mark.parametrize(

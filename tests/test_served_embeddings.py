@@ -13,7 +13,7 @@ from servers import JsonServer, serving
 
 from langgraph_rag import KnowledgeBase, create_native_rag, load_embeddings, load_model
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, MissingExtraError
-from langgraph_rag.tools.ingest.embedder import embed_queries, embed_texts, name_of
+from langgraph_rag.tools.ingest.embeddings import embed_queries, embed_texts, name_of
 
 pytestmark = pytest.mark.usefixtures("localhost")
 TOWN = {"id": "kell", "title": "Kell", "text": "Kell is a town in Norland. Its mayor is Ada Holm."}

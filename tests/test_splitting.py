@@ -8,7 +8,7 @@ import pytest
 from fakes import ArithmeticEmbeddings
 
 from langgraph_rag.errors import EmbeddingsMismatchError
-from langgraph_rag.tools.ingest.embedder import MiniLMEmbeddings, PlaceholderEmbeddings
+from langgraph_rag.tools.ingest.embeddings import MiniLMEmbeddings, PlaceholderEmbeddings
 from langgraph_rag.tools.ingest.splitting import ESTIMATED, Splitter, Splitting, Tokens, tokens_of
 from langgraph_rag.tools.ingest.stages import to_passages
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

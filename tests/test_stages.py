@@ -12,7 +12,7 @@ from fakes import ArithmeticEmbeddings
 from langgraph_rag.errors import DocumentError, EmbedderError, EmbeddingsMismatchError, KnowledgeBaseError
 from langgraph_rag.tools.facts.extraction import RuleExtractor
 from langgraph_rag.tools.ingest import stages
-from langgraph_rag.tools.ingest.embedder import embed_texts, name_of
+from langgraph_rag.tools.ingest.embeddings import embed_texts, name_of
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting
 from langgraph_rag.tools.ingest.stages import Row, Stage
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

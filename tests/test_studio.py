@@ -106,7 +106,9 @@ def test_the_embedder_is_the_one_that_the_environment_names(
     kb.close()
     monkeypatch.setenv("LANGGRAPH_RAG_KB", str(kb.path))
     monkeypatch.setenv("LANGGRAPH_RAG_EMBEDDINGS", "openai:small")
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.load_embeddings", {"openai:small": embeddings}.__getitem__)
+    monkeypatch.setattr(
+        "langgraph_rag.tools.ingest.embeddings.load_embeddings", {"openai:small": embeddings}.__getitem__
+    )
 
     studio = runpy.run_module("langgraph_rag.studio")
 
@@ -120,7 +122,7 @@ def test_the_embedder_is_loaded_before_the_first_question(
 ) -> None:
     kb.close()
     monkeypatch.setenv("LANGGRAPH_RAG_KB", str(kb.path))
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.load_embeddings", lambda _: embeddings)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.load_embeddings", lambda _: embeddings)
 
     embeddings.batches.clear()
 
@@ -137,7 +139,7 @@ def several(tmp_path: Path, embeddings: ArithmeticEmbeddings, monkeypatch: pytes
         with KnowledgeBase.open(folder, embeddings) as base:
             base.add([{"title": "Ferrow Mill", "text": f"Ferrow Mill was built by {builder}."}], progress=False)
     monkeypatch.setenv("LANGGRAPH_RAG_KB", os.pathsep.join(map(str, folders)))
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.load_embeddings", lambda _: embeddings)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.load_embeddings", lambda _: embeddings)
     studio = runpy.run_module("langgraph_rag.studio")
     yield studio
     for base in studio["_bases"].values():
@@ -183,7 +185,7 @@ def test_knowledge_bases_of_one_name_are_refused(
 ) -> None:
     kb.close()
     monkeypatch.setenv("LANGGRAPH_RAG_KB", f"{kb.path}{os.pathsep}{kb.path}")
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.load_embeddings", lambda _: embeddings)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.load_embeddings", lambda _: embeddings)
 
     with pytest.raises(KnowledgeBaseError, match="names that differ in LANGGRAPH_RAG_KB"):
         runpy.run_module("langgraph_rag.studio")
@@ -193,7 +195,7 @@ def test_a_mistyped_folder_is_told_and_not_made(
     tmp_path: Path, embeddings: ArithmeticEmbeddings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LANGGRAPH_RAG_KB", str(tmp_path / "typo"))
-    monkeypatch.setattr("langgraph_rag.tools.ingest.embedder.load_embeddings", lambda _: embeddings)
+    monkeypatch.setattr("langgraph_rag.tools.ingest.embeddings.load_embeddings", lambda _: embeddings)
 
     with pytest.raises(KnowledgeBaseError, match="there is no knowledge base in .*typo: make one with `langgraph-rag"):
         runpy.run_module("langgraph_rag.studio")

@@ -18,7 +18,7 @@ from langgraph_rag import KnowledgeBase, create_kirag, load_model
 from langgraph_rag.cli import app
 from langgraph_rag.errors import RagError
 from langgraph_rag.evaluation.questions import Question, load_questions
-from langgraph_rag.tools.ingest.embedder import FAMILIES, Family, load_embeddings
+from langgraph_rag.tools.ingest.embeddings import FAMILIES, Family, load_embeddings
 from langgraph_rag.tools.retrieve.ranking import BiEncoder, OwnAligner
 from langgraph_rag.training.aligner import in_place_of, train_aligner
 from langgraph_rag.training.lessons import Lesson, lessons_of, reasoning_chain

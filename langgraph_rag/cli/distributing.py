@@ -21,7 +21,7 @@ from langgraph_rag.naming import counted, first_problems
 from langgraph_rag.nodes.extract_triples import ModelExtractor
 from langgraph_rag.tools.documents.files import vanished
 from langgraph_rag.tools.facts.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.ingest.embedder import CPU, MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import CPU, MiniLMEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 
 ENGINE = "vllm-engine:"  # before the name of a model that runs on the GPUs of the cluster

@@ -51,7 +51,7 @@ from langgraph_rag.tools.documents.files import (
 )
 from langgraph_rag.tools.documents.rows import SETS, FieldNames
 from langgraph_rag.tools.facts.extraction import PlaceholderExtractor, RuleExtractor, TripleExtractor
-from langgraph_rag.tools.ingest.embedder import CPU
+from langgraph_rag.tools.ingest.embeddings import CPU
 from langgraph_rag.tools.ingest.indexing import Added
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, tokens_of
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

@@ -21,7 +21,7 @@ from langgraph_rag.methods import METHODS, parts_of, register_installed
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.models.loading import MODEL_FORMS, load_model
 from langgraph_rag.naming import expect_name
-from langgraph_rag.tools.ingest.embedder import CPU, MINILM, embed_queries, last_embedder, load_embeddings
+from langgraph_rag.tools.ingest.embeddings import CPU, MINILM, embed_queries, last_embedder, load_embeddings
 from langgraph_rag.tools.stores.opening import is_address
 
 

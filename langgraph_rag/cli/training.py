@@ -34,7 +34,7 @@ from langgraph_rag.evaluation.runner import check_folder
 from langgraph_rag.methods import create
 from langgraph_rag.models.loading import load_model
 from langgraph_rag.naming import counted, expect_name
-from langgraph_rag.tools.ingest.embedder import CPU, MINILM
+from langgraph_rag.tools.ingest.embeddings import CPU, MINILM
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.aligner import Trained, train_aligner
 from langgraph_rag.training.examples import in_words, prepare

@@ -29,7 +29,7 @@ from langgraph_rag.records import Record
 from langgraph_rag.tools.documents.files import readable_files
 from langgraph_rag.tools.documents.rows import FieldNames
 from langgraph_rag.tools.facts.extraction import TripleExtractor, needs_no_model
-from langgraph_rag.tools.ingest.embedder import CPU, MiniLMEmbeddings
+from langgraph_rag.tools.ingest.embeddings import CPU, MiniLMEmbeddings
 from langgraph_rag.tools.ingest.splitting import tokens_of
 from langgraph_rag.tools.ingest.stages import Row, from_arrow, to_arrow
 from langgraph_rag.tools.knowledge_base import KnowledgeBase

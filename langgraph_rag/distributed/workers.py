@@ -22,7 +22,7 @@ from langgraph_rag.nodes.extract_triples import ModelExtractor, as_shown
 from langgraph_rag.tools.documents.files import read_what_can_be
 from langgraph_rag.tools.documents.rows import FieldNames
 from langgraph_rag.tools.facts.extraction import TripleExtractor
-from langgraph_rag.tools.ingest.embedder import embed_texts, name_of
+from langgraph_rag.tools.ingest.embeddings import embed_texts, name_of
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, tokens_of
 from langgraph_rag.tools.ingest.stages import (
     Row,

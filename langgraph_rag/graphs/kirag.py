@@ -53,7 +53,7 @@ from langgraph_rag.prompts import answering
 from langgraph_rag.prompts import kirag as prompts
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.records import Candidate, Result, ScoredPassage
-from langgraph_rag.tools.ingest.embedder import load_embeddings
+from langgraph_rag.tools.ingest.embeddings import load_embeddings
 from langgraph_rag.tools.retrieve.ranking import Aligner, BiEncoder, OwnAligner, with_and_without_chain
 from langgraph_rag.tools.retrieve.retriever import Retriever
 

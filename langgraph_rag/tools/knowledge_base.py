@@ -20,7 +20,8 @@ from langgraph_rag.tools.facts.extraction import TripleExtractor, expect_extract
 from langgraph_rag.tools.index.derived_graphs import DerivedGraphs
 from langgraph_rag.tools.index.entity_graph import EntityGraph, TripleGraph
 from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph
-from langgraph_rag.tools.ingest.embedder import Embedder, fingerprint_of, last_embedder
+from langgraph_rag.tools.ingest.embedder import Embedder, fingerprint_of
+from langgraph_rag.tools.ingest.embeddings import last_embedder
 from langgraph_rag.tools.ingest.indexing import (
     LAST_EXTRACTOR,
     SPLITTING,

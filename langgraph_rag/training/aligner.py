@@ -20,7 +20,7 @@ from langgraph_rag.evaluation.questions import Question, as_questions
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.naming import counted
 from langgraph_rag.progress import hidden
-from langgraph_rag.tools.ingest.embedder import CPU, MINILM, family_of, packaged_minilm
+from langgraph_rag.tools.ingest.embeddings import CPU, MINILM, family_of, packaged_minilm
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.lessons import Lesson, lessons_of, reasoning_chain
 

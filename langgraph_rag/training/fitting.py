@@ -12,7 +12,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import batch_to_device
 
-from langgraph_rag.tools.ingest.embedder import Family
+from langgraph_rag.tools.ingest.embeddings import Family
 from langgraph_rag.training.lessons import Lesson
 
 _LEARNING_RATE, _WEIGHT_DECAY, _TEMPERATURE = 2e-5, 0.01, 0.01

@@ -20,7 +20,8 @@ from langgraph_rag.normal_forms import first_of_each
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Passage, Record, ids_of, titled_text
 from langgraph_rag.tools.facts.extraction import TripleExtractor, needs_no_model
-from langgraph_rag.tools.ingest.embedder import MINILM, Embedder
+from langgraph_rag.tools.ingest.embedder import Embedder
+from langgraph_rag.tools.ingest.embeddings import MINILM
 from langgraph_rag.tools.ingest.lazy_facts import TripleReader
 from langgraph_rag.tools.ingest.stages import Row, analyse, embed, extract, in_other_scripts
 from langgraph_rag.tools.ingest.text import text_pipeline

@@ -37,7 +37,7 @@ from langgraph_rag.records import (
 )
 from langgraph_rag.tools.facts.names import topic_of
 from langgraph_rag.tools.index.words import terms_of
-from langgraph_rag.tools.ingest.embedder import embed_queries, embed_texts
+from langgraph_rag.tools.ingest.embeddings import embed_queries, embed_texts
 from langgraph_rag.tools.ingest.spans import is_generic, spot, spot_names, stop_words
 from langgraph_rag.tools.ingest.text import RULES, text_pipeline
 from langgraph_rag.tools.retrieve.retriever import Retriever
