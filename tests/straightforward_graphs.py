@@ -9,8 +9,9 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.records import Record
 from langgraph_rag.tools.facts.names import ABBREVIATION, INITIALS, KINDS, TITLE, WORD
 from langgraph_rag.tools.index.entity_graph import EntityGraph
-from langgraph_rag.tools.index.entity_rows import _DIFFERS, _OFTEN, _REGNAL, NAMES, Given, Joins, _fit, _tells
+from langgraph_rag.tools.index.entity_rows import NAMES, Given
 from langgraph_rag.tools.index.hierarchy_graph import HierarchyGraph, said_in
+from langgraph_rag.tools.index.joining import _DIFFERS, _OFTEN, _REGNAL, Joins, _fit, _tells
 from langgraph_rag.tools.index.pagerank import PageRankGraph
 
 Edges = Counter[tuple[str, str]]

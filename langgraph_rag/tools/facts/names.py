@@ -2,7 +2,7 @@
 
 Only what the text says counts: a title and its short form (`Nine Tides (1931 film)` is also `Nine Tides`), the full
 name in the first sentence, "also known as", "born", and abbreviations in brackets. Whether a name that several things
-bear may be joined is decided where all of them are known (`index.entity_rows`).
+bear may be joined is decided where all of them are known (`index.joining`).
 """
 
 import re

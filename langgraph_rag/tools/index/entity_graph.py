@@ -12,19 +12,8 @@ import numpy as np
 from langgraph_rag.normal_forms import apart, normalise
 from langgraph_rag.records import Fact, ScoredPassage, Source, Statement, Triple
 from langgraph_rag.tools.facts.names import ABBREVIATION, TITLE
-from langgraph_rag.tools.index.entity_rows import (
-    NAMES,
-    NO_PASSAGES,
-    NONE,
-    PASSAGES,
-    EntityRows,
-    Given,
-    Joining,
-    Joins,
-    Row,
-    chosen,
-    entity_index,
-)
+from langgraph_rag.tools.index.entity_rows import NAMES, NO_PASSAGES, PASSAGES, EntityRows, Given, Row, entity_index
+from langgraph_rag.tools.index.joining import NONE, Joining, Joins, chosen
 from langgraph_rag.tools.index.pagerank import EdgeChanges, Ids, PageRankGraph
 from langgraph_rag.tools.index.tables import (
     Names,

@@ -16,7 +16,8 @@ from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.filters import Where
 from langgraph_rag.normal_forms import triple_key
 from langgraph_rag.records import Fact, Passage, Record, ScoredPassage, Source, Statement, Triple, ids_of
-from langgraph_rag.tools.index.word_index import Bm25, Values, WordIndex
+from langgraph_rag.tools.index.bm25 import Bm25, Values
+from langgraph_rag.tools.index.word_index import WordIndex
 from langgraph_rag.tools.index.words import title_to_index, words_to_index, words_to_search
 from langgraph_rag.tools.stores.chroma import NEEDS_WRITING
 from langgraph_rag.tools.stores.database import TABLE as CHANGES_TABLE
