@@ -39,7 +39,7 @@ _PRINTED = frozenset(  # roles that say how a text looks
 )
 _UNPRINTED = frozenset("del fa fab far fas octicon raw s strike strikethrough".split())  # struck parts, icons
 _NUMBERED = {"cve": "CVE-", "cwe": "CWE-"}
-_NUMBER = re.compile(r"(#?\d[\d.,:/-]*)(?:#\S*)?")  # and the place on its page
+_NUMBER = re.compile(r"(#?\d[\d.,:/-]*)(?:#section-([\d.]+)|#\S*)?")  # and the place on its page
 _COUNTED = re.compile(r" ?(?:%s|\{number\})")  # where a number of a figure stands
 _ABBREVIATED = 4  # letters of a name that is written in capitals: RFC, PEP
 _LONGEST_TITLED = 1_000  # characters of a role's text and target
@@ -107,7 +107,7 @@ def role_text(role: str, text: str) -> str:
         return text
     if number := _NUMBER.fullmatch(text):
         named = role.upper() if len(role) <= _ABBREVIATED else role
-        return f"{_NUMBERED.get(role, f'{named} ')}{number[1]}"
+        return f"{_NUMBERED.get(role, f'{named} ')}{number[1]}{f' section {number[2]}' if number[2] else ''}"
     if _SHORTENED.match(text):
         return re.split(r"\.|::", text[1:].rstrip("."))[-1]
     return text.lstrip("!.") if text[:1] in "!." else text
