@@ -904,6 +904,26 @@ def test_what_limits_a_statement_or_belongs_to_its_end_is_not_left_out(title: st
             ["Sarl Race | is | race", "Sarl Race | founded in | 1990", "Sarl Race | takes place on | Lake Sarl"],
         ),
         (
+            "Una Holt",
+            "Una Holt is a singer. She won the 2004 Games. She called her book Low Water.",
+            ["Una Holt | is | singer", "Una Holt | won | 2004 Games", "Una Holt | book | Low Water"],
+        ),
+        (
+            "Kell Inn",
+            "The Kell Inn is a film featuring old lamps. It is a 1950 version of Low Water.",
+            ["Kell Inn | is | film", "Kell Inn | featuring | old lamps", "Kell Inn | is version of | Low Water"],
+        ),
+        (
+            "Notes of May",
+            "Bo Ray was a member of the Kell Club and Commander-in-Chief of the Ost Navy.",
+            ["Bo Ray | was member of | Kell Club", "Bo Ray | was | Commander-in-Chief of the Ost Navy"],
+        ),
+        (
+            "Notes of May",
+            "The Kell Saga follows two owls, known as the Twins. In Ost, Rook AG is the only maker of pumps.",
+            ["Kell Saga | follows | two owls", "Rook AG | in Ost is | only maker of pumps"],
+        ),
+        (
             "Notes of May",
             "The Kell Mill is deprecated in favor of the Ost Mill and the Sarl Mill.",
             ["Kell Mill | is deprecated in favor of | Ost Mill", "Kell Mill | is deprecated in favor of | Sarl Mill"],

@@ -31,6 +31,7 @@ from langgraph_rag.tools.facts.statements import HOLLOW, LONGEST_RELATION, Fact,
 from langgraph_rag.tools.facts.words import ARTICLES, PARTICLES, Tokens
 
 _OPENS = frozenset("born raised educated founded established built located situated based formed".split())
+_DESCRIBE = frozenset("known called named titled written directed composed made led owned used published set".split())
 _MOVES = frozenset(  # verbs whose object does something else
     "proposed allowed allows allow asked forced forces wanted enabled enables caused causes requires required "
     "encouraged encourages told ordered invited persuaded convinced helps helped permits expected expects led "
@@ -373,7 +374,10 @@ class Clauses:
 
     def _goes_on(self, verb: Verb, place: int) -> bool:
         """Return whether a verb without "and" goes on with the clause of another: unlike "is a boxer, mixed artist"."""
-        alike = not (verb.is_present and self.tokens.is_(place, "past") and self.tokens.is_(place + 1, "word"))
+        tokens, past = self.tokens, self.tokens.is_(place, "past")
+        alike = not (verb.is_present and past and tokens.is_(place + 1, "word"))
+        if verb.kind == "active" and tokens[place].text in _OPENS | _DESCRIBE and tokens.is_(place + 1, "prep"):
+            return False  # "follows three sisters, known as the Owls"
         return alike and self.tokens.is_(place, "past", "pres", "be") and verb_at(self.tokens, place) is not None
 
     def _is_noun(self, verb: Verb, place: int) -> bool:
@@ -451,6 +455,8 @@ class Clauses:
                 return self._complement(subject, f"{text} {phrase.text}", phrase.end, passive=True, asides=asides)
             if phrase.end - phrase.start == 1 and not subject.noun:
                 return phrase.end
+        if asides and phrase.determiner == "the" and text in {"is", "are"}:  # "In Ost, it is the only inn"
+            self.said.mode, asides = f"{asides[0][0]} {asides[0][1].text}", ()
         phrases, end = joined(tokens, phrase)
         if phrase.determiner in {"a", "an"} and phrase.kind == "name":
             begin = phrase.start + 1
@@ -557,8 +563,10 @@ class Clauses:
                 noun = Subject(subject.heads, tokens.text(at + 1, own.end))
                 end = self._predicates(noun, self._inserts(noun, own.end), [], inside=True) or place
             elif tokens.is_(at, "rel") and tokens[at].text in {"who", "which"} or tokens[at].text == "that":
-                if tokens.is_(place, "comma") and tokens.is_(place - 1, "name"):
-                    return self._relative(place)
+                if tokens.is_(place - 1, "name") and (
+                    tokens.is_(place, "comma") or (number and tokens[at].text == "which")
+                ):
+                    return self._relative(place)  # rather about that name
                 if not verb_at(tokens, at + 1) or (tokens.is_(place, "comma") and number):
                     return place
                 end = self._predicates(subject, at + 1, [], inside=True) or place
@@ -703,6 +711,8 @@ class Clauses:
                 self.said.say(subject, f"{relation} {far[0]}", far[1])
                 place = far[1].end
                 continue
+            if verb in TWO_OBJECTS and not passive and (objects or (phrase.owned and phrase.before)):
+                return self._boundary(place)  # "called his book Low Water"
             phrases, end = joined(tokens, phrase)
             if verb not in TWO_OBJECTS:
                 phrases = alternatives(tokens, phrases)

@@ -122,6 +122,9 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # no
         if alone:
             return replace(phrase, kind="name", text=tokens[at + 1].text, before=phrase.text, end=at + 2, of=None)
         return None if _NEW.match(phrase.text) else phrase
+    placed = said == "as" and tokens.is_(at, "prep") and tokens[at].text != "of" and not _is_common(tokens, at + 1)
+    if placed and (phrase.determiner == "the" or " " not in phrase.text):
+        return None  # "as the hero in Low Water"
     following, first = tokens[at].text, phrase.text.partition(" and ")[0]
     if first != phrase.text and (following == said or (following == "of" and at > phrase.end)):
         return replace(phrase, text=first, of=None)  # "for the start and integers | for the end"
@@ -227,6 +230,8 @@ def _with_modifier(tokens: Tokens, phrase: Phrase, at: int) -> Phrase | None:
     end = _end_of_modifier(tokens, at)
     if end <= at or tokens.is_(end - 1, "det", "prep", "and", "ing", "rel", "sub") or _is_broken(tokens, at, end):
         return None
+    if tokens.is_(end - 1, "past") and tokens.is_(end, "prep"):
+        return None  # "works composed | in 1911"
     text = f"{phrase.text} {tokens.text(at, end)}"
     return replace(phrase, text=text, end=end, of=None)
 

@@ -21,6 +21,11 @@ ADJECTIVE = re.compile(
     r"(?:[a-z]{2}(?:ic|al|ish|ese|ive|ous|ful|less|ible|able|ary|ant|ern|some)|(?:small|larg|high|low|old|young|long|short|great|fast|strong)er|(?:^|-)(?:public|private|small|large|free|open|short|long|old|new|young"
     r"|independent|non-\w+|black|white|red|blue|green|dark|light|low|high|early|late|recent|single|multi-\w+))$"
 )
+_HAVING = frozenset(
+    "using featuring starring containing including covering describing involving requiring allowing providing "
+    "connecting surrounding regarding concerning comprising depicting representing celebrating offering".split()
+)
+_EDITION = re.compile(r"(?:Olympics|Games|Cup|Championships?|Tournament|Series|Festival|Awards|Prix|Open|Election)$")
 _SCORE = re.compile(r"\d+[-–:]\d+")
 _COMMON_ACRONYM = re.compile(r"[A-Z]{2,4}s?")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
@@ -95,6 +100,9 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
     cut = cut or (tokens[end].text == "[" and tokens[end].start == last.end)  # "META['HOST']"
     if last.tag == "name" and not (last.text.islower() and end > begin + 1):
         numbered = end - 1 > begin and _ORDINAL.fullmatch(tokens[end - 2].text) is not None  # "21st Ost Regiment"
+        edition = " " not in last.text or _EDITION.search(last.text) is not None
+        dated = end == begin + 2 and determiner != "" and first.tag == "date" and edition
+        numbered = numbered or dated  # "the 2004 Olympics"
         name = tokens.text(end - 2, end) if numbered else last.text
         before = tokens.text(begin, end - 1 - numbered)
         noun = tokens[end - 2].text if end > begin + 1 else ""
@@ -125,6 +133,8 @@ def _goes_on(tokens: Tokens, end: int) -> bool:
     """Return whether others follow that share the noun: "old, socially conscious, and new songs", "20 and 19 years"."""
     if tokens.is_(end - 1, "num") and tokens.is_(end, "and"):
         return tokens.is_(end + 1, "num") and tokens.is_(end + 2, "word")
+    if tokens.is_(end - 1, "name") and tokens.is_(end, "open"):
+        return tokens.is_(tokens.after_brackets(end), "word")  # "the Kell (red) and Ost (blue) lamps"
     return tokens.is_(end, "comma") and tokens[end + 1].text.endswith("ly") and tokens.is_(end + 2, "word", "past")
 
 
@@ -204,7 +214,7 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
 def _is_noun(tokens: Tokens, place: int, begin: int, *, determined: bool, acts: bool) -> bool:
     """Return whether a word in -ing is part of a noun phrase: "the leading role", not "a dog originating in Ost"."""
     following = tokens[place + 1].tag
-    if tokens[place].text == "using":
+    if tokens[place].text in _HAVING:
         return False
     if place > begin:
         ends = following in _ENDS_NOUN and (following != "prep" or "-" in tokens[place - 1].text)
@@ -253,6 +263,8 @@ def joined(  # noqa: C901
             at += 2
         at += conjunction
         if not (comma or conjunction) or tokens.is_(at, "pres", "past", "ing") or (anded and comma):
+            if anded and comma and not conjunction and _is_listed(tokens, at):
+                found = [replace(one, cut=True) for one in found]  # "hats and shoes, coats and bags, and"
             break
         following = noun_phrase(tokens, at)
         if following and following.text.lower() in _ONWARD and conjunction:
@@ -298,6 +310,14 @@ def joined(  # noqa: C901
     return _merged(tokens, found), place
 
 
+def _is_listed(tokens: Tokens, place: int) -> bool:
+    phrase = noun_phrase(tokens, place)
+    common = phrase is not None and phrase.kind == "noun" and not phrase.determiner
+    return (
+        common and phrase is not None and tokens.is_(phrase.end, "comma", "and") and not verb_at(tokens, phrase.end + 1)
+    )
+
+
 def alternatives(tokens: Tokens, phrases: list[Phrase]) -> list[Phrase]:
     """Return "A or B" as one phrase; other phrases as they are."""
     first, last = phrases[0], phrases[-1]
@@ -311,8 +331,8 @@ def alternatives(tokens: Tokens, phrases: list[Phrase]) -> list[Phrase]:
 
 def _share_name(role: Phrase, named: Phrase) -> bool:
     """Return whether two roles are those of one name: "photographer and screenwriter Ida Vint"."""
-    alone = role.kind == "noun" and " " not in role.text and not role.determiner and PERSONS.search(role.text)
-    return bool(alone) and named.kind == "name" and named.before.islower() and not named.determiner
+    alone = role.kind == "noun" and not role.of and not role.determiner and PERSONS.search(role.head)
+    return bool(alone and named.before) and named.kind == "name" and not named.determiner
 
 
 def _alike(one: Phrase, other: Phrase) -> bool:

@@ -7,6 +7,7 @@ from functools import cache, cached_property
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.facts.completion import completed
+from langgraph_rag.tools.facts.names import KINDS as WORKS
 from langgraph_rag.tools.facts.names import life_dates, loosely, opening_name, topic_of
 from langgraph_rag.tools.facts.parsing import bears_out, is_identifier
 from langgraph_rag.tools.facts.phrases import (
@@ -48,6 +49,7 @@ _IS_A = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;()]+)
 _NOUN_END = re.compile(r",|\s(?:and|of|in|from|for|at|by|on|who|which|that|with|to|known|born|based|best|active)\b")
 _WORD = re.compile(r"\w+")
 _JOINS = re.compile(r" (?:of|from|to|for|in|with|between|by) ", re.IGNORECASE)
+_TOWARDS = re.compile(r" (?:to|for|in|with|between|by) ")
 _MOST = 0.6  # share of the words of a name, of what is no person, that a short form of it has
 _SURELY = 2  # times as often as the other, before a pronoun is taken for that of the topic
 _GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
@@ -112,6 +114,8 @@ class Topic:
     def _may_live(self, opening: str) -> bool:
         """Return whether the topic may be a person, by its name and its definition."""
         first = self.short.split(" ")[0]
+        if _TOWARDS.search(self.short):
+            return False  # "Minister to Norland"
         is_ship = len(first) > 1 and first.isupper()  # "SS Merrilow"
         if " of " in self.short and _EVENT.fullmatch(first):
             return False
@@ -291,6 +295,7 @@ _MAKES = frozenset(
 _REFERENCE = re.compile(r"(?:Section|Chapter|Appendix|Figure|Table|Page) [\dA-Z][\d.]*\b")
 _SOME = frozenset("number variety range couple lot series".split())
 _NATION = re.compile(r"[^\W\d_a-z]\w+(?:[ai]n|ish|ese|[a-z]ch|i|ek|ic|sh|ss|[a-z]lander)")
+_OFFICE = re.compile(rf"(?:{'|'.join(sorted(ROLES))})(?:-[\w-]+)? of ")  # unlike "Queen Ida of Ost"
 _UNIT = re.compile(
     r"(?:acre|hectare|met(?:re|er)|mile|foot|feet|seat|ton|litre|gallon|watt|page|room|bed|yard|volt|pound)"
 )
@@ -301,7 +306,7 @@ HOLLOW = frozenset(  # nouns that say nothing of themselves
     "one way part time number variety place role fact case example kind type sort form member set series thing "
     "lot range group result use name value reason purpose amount end start day year years point matter issue "
     "same follow addition total best worst largest biggest greatest acronym term most more some many others first "
-    "last second third former latter process while things people need".split()
+    "last second third former latter process while things people need individual".split()
 )
 _TAKES_ONE = frozenset("is was are were as of by in on at from to with for into became means".split())
 LONGEST_RELATION = 9  # words
@@ -490,6 +495,7 @@ class Statements:
             return
         if inner and inner.kind in {"name", "date"} and not inner.genitive and len(phrase.before.split()) <= 5:
             phrases = alternatives(tokens, joined(tokens, inner)[0])
+            phrases = [one for one in phrases if one is phrases[0] or not _OFFICE.match(one.text)]
             for one in phrases if all(one.kind == inner.kind for one in phrases) else [inner]:
                 self.say(subject, f"{text} {phrase.before} of", one)
             return
@@ -503,7 +509,8 @@ class Statements:
             return phrase
         of_person = topic.is_person and topic.title in subject.heads and not subject.noun
         if word.tag == "date" and not _UNIT.match(tokens[begin + 1].text):  # "is a 1931 film"
-            self.say(subject, f"{text} {phrase.head} of", plain(tokens, begin))
+            if phrase.of is None or phrase.of.kind != "name" or phrase.head in WORKS:  # unlike "1950 version of Kell"
+                self.say(subject, f"{text} {phrase.head} of", plain(tokens, begin))
         elif of_person and word.tag == "name" and tokens.is_(begin + 1, "word") and _NATION.fullmatch(word.text):
             self.say(subject, text, replace(plain(tokens, begin), kind="nation"))  # "was an Italian painter"
         else:

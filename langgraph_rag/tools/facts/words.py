@@ -185,7 +185,7 @@ _OF_BODIES = re.compile(
     r"(?:.* )?(?:Academy|Ministry|Minister|Department|Secretary|Institute|School|College|University|Museum|Society"
     r"|Board|Bureau|Council|Cent(?:er|re)|Journal|Committee|Office) (?:of|for) "
 )
-_GLUED = re.compile(r"(?:(?:[,/–-]|\.(?=[a-z\d]))\w+)+")  # "0.99.beta17", "5in,3in", "11–1"
+_GLUED = re.compile(r"(?:(?:[,/×–-]|\.(?=[a-z\d]))\w+)+")  # "0.99.beta17", "5in,3in", "11–1"
 _HEADS_BODY = re.compile(
     r"(?:.* )?(?:Academy|Association|Board|Bureau|Cent(?:er|re)|College|Commission|Committee|Council|Department"
     r"|Foundation|Fund|Institute|Ministry|Museum|Office|School|Society|Trust|Union)"
