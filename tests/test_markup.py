@@ -299,6 +299,7 @@ def test_boxes_without_end_take_no_time() -> None:
     read_markdown(":::note\n" * 20_000 + ":::\nx")
     read_markdown("$$a\n" * 5_000 + "\\(a " * 5_000 + "==a " * 5_000 + "{a}`" * 5_000 + "{{ a {.a" * 5_000)
     read_markdown("::: a" + " " * 50_000 + "{x")
+    read_markdown("+--+--+\n|a|\n" * 500 + "---  ---\n" * 200 + "^[a" * 200 + "{% " * 500)
     read_markdown('!!! note "x"\n    y\n' * 5_000)
 
 

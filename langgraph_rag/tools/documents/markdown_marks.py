@@ -71,6 +71,7 @@ _ENDS_OF_FORMULAS = {
     "\\[": re.compile(r"\\\][ \t]*$"),
 }
 _LONGEST_FORMULA = 50  # lines
+_LONGEST_NOTE = 1_000  # characters
 
 _Shown = Callable[[re.Match[str]], str | None]
 
@@ -115,7 +116,9 @@ def _note(state: StateInline, silent: bool) -> bool:
     """Read `^[a note]` as a node of its own, which has the text of the note."""
     if not state.src.startswith("^[", state.pos):
         return False
+    whole, state.posMax = state.posMax, min(state.posMax, state.pos + _LONGEST_NOTE)
     end = state.md.helpers.parseLinkLabel(state, state.pos + 1)
+    state.posMax = whole
     if end < 0:
         return False
     if not silent:

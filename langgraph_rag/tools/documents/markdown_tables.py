@@ -11,7 +11,7 @@ _EDGE = re.compile(r"[ ]{0,3}\+(?:[-=:]{2,}\+)+[ \t]*")
 _COLUMNS = re.compile(r"[ ]*-{2,}(?:[ ]+-{2,})+[ \t]*")
 _FRAME = re.compile(r"[ ]*-{3,}[ \t]*")
 _ANY = re.compile(rf"^(?:{_EDGE.pattern}|{_COLUMNS.pattern})$", re.MULTILINE)
-_MOST_LINES = 5_000  # of a table
+_MOST_LINES = 2_000  # of a table
 _MOST_HEADS = 6  # lines with the names of columns
 
 
@@ -48,8 +48,8 @@ _Found = tuple[list[list[str]], int, int]
 
 
 def _grid(lines: Sequence[str], start: int) -> _Found | None:
-    if not _EDGE.fullmatch(lines[start]):
-        return None
+    if not _EDGE.fullmatch(lines[start]) or start and lines[start - 1].lstrip().startswith(("+", "|")):
+        return None  # or only a part of a table, of which all was tried
     end = start
     while end < min(len(lines), start + _MOST_LINES) and lines[end].lstrip().startswith(("+", "|")):
         end += 1
