@@ -51,9 +51,9 @@ class ReadInput(TypedDict):
 class ReadOrLookUp:
     """Read the best passages that were not read before, with the sentences that earlier readings rest on.
 
-    The first reading is of `top_k` passages, later ones of `read_k`, from each look-up in turn; if there is none left,
-    the answer has to come from the sentences. The evidence is the
-    sentences that the reply names by number, and if the answer stands in none of them, one that has it.
+    A reading is of `read_k` passages, after look-ups from each of them in turn; if none is left, the answer has to come
+    from the sentences. The evidence is the sentences that the reply names by number, and if the answer stands in none
+    of them, one that has it.
     """
 
     llm: ChatModel
@@ -107,10 +107,8 @@ def rounds_left(settings: Settings, step: int, calls: int) -> bool:
 
 def _unread(state: ReadInput, settings: Settings) -> list[str]:
     """Return the passages of this round that were not read before."""
-    if not state["found"]:
-        return ids_of(state["retrieved"])
     new = [[id_ for id_ in found["passages"] if id_ not in state["read"]] for found in state["found"]]
-    return in_turn(new)[: settings.read_k or settings.top_k]
+    return (in_turn(new) if new else ids_of(state["retrieved"]))[: settings.read_k or settings.top_k]
 
 
 def _evidence(

@@ -51,13 +51,13 @@ Answer the question from the sentences of the passages and nothing else, or say 
 but do not guess. {JSON_ONLY}
 - thought: briefly, the steps to the answer, or what is known and exactly what is missing, with the names found in \
 place of descriptions; compare dates and numbers spelled out; where passages differ, say so
-- sentences: the numbers of all sentences that these steps rest on, also of those that only name what leads on; one at \
-least for each thing that is compared
-- missing: none if the answer can be told, or if no search could help. Else what to search for now, three at most: \
-each a short text that has a name, as found or asked, and what is to be found out about it. What depends on a name \
-that is not found yet has to wait; what was looked up already is asked for in another way
-- answer: unanswerable as long as something is missing. Else the answer alone, as short as possible: a name, date or \
-number with its unit, yes or no, or a short phrase where the question asks what happened; as exact as asked
+- sentences: the numbers of all that these steps rest on, also of those that only name what leads on; at least one for \
+each thing compared
+- missing: none if the answer can be told or no search could help. Else what to search for now, three at most: each a \
+name, as found or asked, and what to find out about it. What depends on a name not found yet has to wait; what was \
+looked up already is asked for in another way
+- answer: unanswerable while something is missing. Else the answer alone, as short as possible and as exact as asked: \
+a name, date, number with its unit, yes or no, or a short phrase for what happened
 
 Example
 # Mill Bridge
