@@ -932,3 +932,22 @@ def test_what_limits_a_statement_or_belongs_to_its_end_is_not_left_out(title: st
 )
 def test_subjects_amounts_and_lists_are_whole(title: str, text: str, facts: list[str]) -> None:
     assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        ("Skell Bank", "Its CFO is Li Warren.", ["Skell Bank | CFO is | Li Warren"]),
+        ("Mill Bridge", "It was designed by Ada Moss.", ["Mill Bridge | was designed by | Ada Moss"]),
+        ("Ferry", "It was bought by Bo Ray.", []),  # a heading, perhaps
+        (
+            "Lights",
+            "Skell Light and Ost Light were built by Karl Senn and Ada Moss, respectively.",
+            ["Skell Light | were built by | Karl Senn", "Ost Light | were built by | Ada Moss"],
+        ),
+        ("Lights", "Skell Light and Ost Light were built by Karl Senn and Ada Moss.", []),  # by both, or each by one
+        ("Vela", "The Vela pump is sold in version 1.1.X by Rook AG.", ["Vela pump | is sold in | version 1.1.X"]),
+    ],
+)
+def test_who_is_meant_first_and_who_belongs_to_whom(title: str, text: str, facts: list[str]) -> None:
+    assert [fact for fact in stated(title, text) if "Rook AG" not in fact] == facts

@@ -54,6 +54,7 @@ _MOST = 0.6  # share of the words of a name, of what is no person, that a short 
 _SURELY = 2  # times as often as the other, before a pronoun is taken for that of the topic
 _GLOSS = re.compile(r"(?P<before>[^()]{0,40})\([^()]*\)")
 _BEFORE_LIFE = re.compile(r"[^()]{0,60}?(?=\()")
+_IT_FIRST = re.compile(r"Its?\b")
 _GENERATIONS = frozenset("ii iii iv jr sr".split())
 _COURTESY = frozenset("sir lord lady dame mr mrs miss ms dr prof professor".split())
 _DEFINED = re.compile(r"\W*(?:\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
@@ -93,7 +94,7 @@ class Topic:
             self.named = set()
         a_name = len(words) > 1 and all(word[0].isupper() for word in words if word[0].isalpha())
         self.term = ""  # of the topic, such as an argument, that the lines are about
-        self.focused, self.owned, self.meant, self.lost = False, False, False, not a_name
+        self.lost = not a_name
         self.sentences = sentences
         self.names = {
             name.text
@@ -110,6 +111,9 @@ class Topic:
         self.is_person = self._may_live(sentences[0] if sentences else "") and more > 0
         self.is_person = self.is_person or bool(sentences and _is_dated(sentences[0]))
         self.pronoun = gender if more and more >= _SURELY * less else ""
+        # where "It" or "Its" is the first word, nothing but the title can be meant
+        self.focused = a_name and not self.is_person and bool(sentences) and bool(_IT_FIRST.match(sentences[0]))
+        self.owned = self.meant = self.focused
 
     def _may_live(self, opening: str) -> bool:
         """Return whether the topic may be a person, by its name and its definition."""
@@ -434,7 +438,7 @@ class Statements:
             preposition, phrases = f"{preposition} {phrases[0].before} of", [of, *phrases[1:]]
         elif of and len(phrases) == 1 and of.kind == "name" and len(phrases[0].before.split()) <= 3:
             preposition, phrases = f"{preposition} {phrases[0].before} of", [of]
-        for one in phrases:
+        for owner, one in self._belonging(subject, phrases):
             solid = (
                 one.kind in {"name", "date", "number"}
                 or preposition in {"as", "of"}
@@ -442,7 +446,15 @@ class Statements:
                 or len(one.text.split()) > 1
             )
             if solid:
-                self.say(subject, f"{relation} {carried} {preposition}".replace("  ", " "), one)
+                self.say(owner, f"{relation} {carried} {preposition}".replace("  ", " "), one)
+
+    def _belonging(self, subject: Subject, phrases: Sequence[Phrase]) -> list[tuple[Subject, Phrase]]:
+        """Return what belongs to whom: all to all, but of "A and B by C and D" only what is told "respectively"."""
+        if not len(subject.heads) == len(phrases) > 1:
+            return [(subject, one) for one in phrases]
+        if " respectively" not in self.tokens.sentence:
+            return []
+        return [(replace(subject, heads=(head,)), one) for head, one in zip(subject.heads, phrases, strict=True)]
 
     def acts_on(self, subject: Subject, relation: str, phrase: Phrase) -> None:
         """State what a verb is done to: a name, the topic that "the film" means, or what is of a name."""

@@ -84,7 +84,7 @@ _COUNT = (
 )
 NUMBER = re.compile(
     r"(?<![\w.])\d+(?::\d+)+(?:\s?(?:[ap]m|[ap]\.m\.))?(?!\w)"  # a time, or a score
-    r"|(?<![\w.])\d+(?:\.\d+){2,}\b"  # a version
+    r"|(?<![\w.])\d+(?:\.\d+)*\.(?:\d+\.\d+|[xX])\b"  # a version
     r"|(?<![\w.])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?![\w,.]\d)"  # 10 000
     rf"|(?<![\w.])(?:{SIGN})?(?:[$€£]\s?)?\d[\d,]*(?:\.\d+)?(?:\s?%|(?:\s?(?:percent|million|billion|thousand|hundred))?\b)"
     rf"|(?<!from )\b{_COUNT} (?:to|or) {_COUNT}\b(?!-\w)"  # three to four players
