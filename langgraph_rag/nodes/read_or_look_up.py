@@ -29,8 +29,8 @@ from langgraph_rag.refusals import asks_nothing, is_refusal
 from langgraph_rag.tools.retrieve.ranking import answering_evidence, best_of, has_answer, in_turn, supporting_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
-ROUNDS = {"low": 1, "medium": 2, "high": 2}
-"""How often passages are read, by effort; at "high" another method follows."""
+ROUNDS = {"low": 1, "medium": 3, "high": 2}
+"""How often passages are read at most, by effort; at "high" another method follows."""
 
 
 class ReadInput(TypedDict):
