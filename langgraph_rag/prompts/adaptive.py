@@ -40,8 +40,9 @@ def looked_up_text(queries: list[str]) -> str:
 
 
 def last_text(last: bool) -> str:
-    """Say that there is no further search, if so."""
-    return "\nNothing more can be looked up." if last else ""
+    """Say that there is no further search, if so, and what that means for the answer."""
+    told = "what the sentences make likely is the answer now; unanswerable, if they tell nothing of the kind"
+    return f"\nNothing more can be looked up: {told}." if last else ""
 
 
 ANSWER_OR_LOOK_UP = Prompt(
