@@ -77,6 +77,23 @@ def test_the_container_is_not_run_as_root_and_checks_its_embedder() -> None:
     assert all(list(ROOT.glob(word)) for word in copied)
 
 
+def engine() -> str | None:
+    """Return a container engine that works here."""
+    for name in ("docker", "podman", "buildah"):
+        if shutil.which(name) and subprocess.run([name, "info"], capture_output=True).returncode == 0:
+            return name
+    return None
+
+
+@pytest.mark.slow
+def test_the_image_is_built_and_answers() -> None:
+    if not (found := engine()):
+        pytest.skip("no container engine works here")
+    command = ["sh", str(DEPLOY / "try_image.sh"), found]
+    tried = subprocess.run(command, capture_output=True, text=True, env=environment(PORT=str(free_port())))
+    assert "tried: the image indexes and answers" in tried.stdout, tried.stderr[-2000:]
+
+
 def test_every_service_of_the_compose_file_runs_the_package_or_a_named_image() -> None:
     file = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
     for name, service in file["services"].items():
