@@ -1,7 +1,8 @@
 """DualRAG's entity identifier (section 3.1.1, Eq. 5): names entities to look up, with queries for each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -10,11 +11,13 @@ from langgraph_rag.metering import count_dropped, first_of
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.prompts.dualrag import Demands, EntityQueries, OutlineEntry
+from langgraph_rag.prompts.dualrag import Demands, EntityQueries, LookUp, OutlineEntry
 from langgraph_rag.prompts.prompt import Prompt
 
-MOST_ENTITIES = 8  # per round: each costs a call
+_MOST_ENTITIES = 8  # per round: each costs a call
 _MOST_QUERIES = 8  # per entity
+
+Reply = TypeVar("Reply", Demands, LookUp)
 
 
 class Demand(TypedDict):
@@ -46,17 +49,7 @@ class IdentifyEntities:
 
     async def __call__(self, state: IdentifyEntitiesInput) -> dict[str, Any]:
         """Return the entities and queries of the next step."""
-        names = [entry["entity"] for entry in state["outline"] if entry["entity"]]
-        reply = await ask(
-            self.llm,
-            self.prompt,
-            question=state["question"],
-            outline=state["outline"],
-            names=names,
-            thoughts=state["thoughts"],
-            vain=state["vain"],
-        )
-        demands = first_of(linked(reply.entities, names), MOST_ENTITIES)
+        _, demands = await ask_for_entities(self.llm, self.prompt, state, state["vain"])
         return _begin_step("identify_entities", state, demands or [_thought_as_query(state)])
 
 
@@ -69,7 +62,17 @@ class QueryWithThought:
         return _begin_step("query_with_thought", state, [_thought_as_query(state)])
 
 
-def linked(entities: list[EntityQueries], names: list[str]) -> list[Demand]:
+async def ask_for_entities(
+    llm: ChatModel, prompt: Prompt[Reply], state: Mapping[str, Any], vain: list[str]
+) -> tuple[Reply, list[Demand]]:
+    """Ask what to look up next; return the reply, and its entities as they are named in the outline."""
+    names = [entry["entity"] for entry in state["outline"] if entry["entity"]]
+    shown = {name: state[name] for name in ("question", "outline", "thoughts")}
+    reply = await ask(llm, prompt, **shown, names=names, vain=vain)
+    return reply, first_of(_linked(reply.entities, names), _MOST_ENTITIES)
+
+
+def _linked(entities: list[EntityQueries], names: list[str]) -> list[Demand]:
     """Merge the queries of each entity, with its spelling in the outline.
 
     Only equal normal forms are merged, because similar names (Otto I, Otto II) may be different entities. To link a

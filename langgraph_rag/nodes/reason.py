@@ -7,10 +7,9 @@ from typing_extensions import TypedDict
 
 from langgraph_rag.context import context
 from langgraph_rag.llm import ask
-from langgraph_rag.metering import first_of
 from langgraph_rag.models.bindings import ChatModel
 from langgraph_rag.models.streaming import show_answer
-from langgraph_rag.nodes.identify_entities import MOST_ENTITIES, linked
+from langgraph_rag.nodes.identify_entities import ask_for_entities
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.prompts.dualrag import LookUp, NextThought, OutlineEntry, Reasoning
 from langgraph_rag.prompts.prompt import Prompt
@@ -77,17 +76,8 @@ class ReasonAndLookUp:
 
     async def __call__(self, state: ReasonAndLookUpInput) -> dict[str, Any]:
         """Return all thoughts, the entities and queries of the next round, or the answer."""
-        names = [entry["entity"] for entry in state["outline"] if entry["entity"]]
-        reply = await ask(
-            self.llm,
-            self.prompt,
-            question=state["question"],
-            outline=state["outline"],
-            names=names,
-            thoughts=state["thoughts"],
-            vain=list(dict.fromkeys([*state["vain"], *state["missing"]])),
-        )
-        demands, step = first_of(linked(reply.entities, names), MOST_ENTITIES), state["step"] + 1
+        vain, step = list(dict.fromkeys([*state["vain"], *state["missing"]])), state["step"] + 1
+        reply, demands = await ask_for_entities(self.llm, self.prompt, state, vain)
         emit("reason", step=step, thought=reply.thought, needs_retrieval=bool(demands), demands=demands)
         thoughts = {"thoughts": [*state["thoughts"], reply.thought], "needs_retrieval": bool(demands), "missing": []}
         if demands:
