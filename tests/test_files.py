@@ -415,6 +415,7 @@ def test_front_matter_keeps_what_is_written(tmp_path: Path, written: str, kept: 
         ("Costs <del>800</del><ins>950</ins>, <s>or <b>so</b></s> more.", "Costs 950, more."),
         ("Costs <span style='text-decoration: line-through'>800</span> 950.", "Costs 950."),
         ("<p>Costs <strike>800</strike><ins>950</ins>.</p>", "Costs 950."),
+        ("Costs {--800 --}{++*950*++}, {~~once~>again~~} {==now==}{>>Is it?<<}.", "Costs 950, again now."),
         ("- ~~gone~~\n- there", "- there"),
         ("| Name | Year |\n|---|---|\n| Harl | ~~1882~~ 1883 |", "- Name: Harl; Year: 1883"),
         ("1. a\n1. b\n1. c", "- 1. a\n- 2. b\n- 3. c"),

@@ -519,3 +519,32 @@ def test_passages_have_the_titles_of_the_outline() -> None:
         (2, ("Yards",), "One is new."),
         (2, ("Yards", "Slips"), "It has one."),
     ]
+
+
+def test_a_heading_that_is_the_title_or_does_not_stand_on_its_page_is_above_its_sections() -> None:
+    first: list[Line] = [(LARGE, "Kell"), *body("1 Boats", "Two are old.", "2 Yards", "One is new.")]
+    pages = first, body("It has a slip.", "3.1 Cod", "They are many."), body("3.2 Eels", "They are few.")
+    writer, written = PdfWriter(clone_from=BytesIO(pdf(*pages))), BytesIO()
+    top = writer.add_outline_item(title="Kell", page_number=0)
+    for title, page in (("Boats", 0), ("Yards", 0)):
+        writer.add_outline_item(title=title, page_number=page, parent=top)
+    drawn = writer.add_outline_item(title="Fish", page_number=1, parent=top)
+    for title, page in (("Cod", 1), ("Eels", 2)):
+        writer.add_outline_item(title=title, page_number=page, parent=drawn)
+    writer.write(written)
+
+    assert [part[1:] for part in read_pdf(written.getvalue()).parts if part.text] == [
+        (("Boats",), "Two are old."),
+        (("Yards",), "One is new."),
+        (("Yards",), "It has a slip."),
+        (("Fish", "Cod"), "They are many."),
+        (("Fish", "Eels"), "They are few."),
+    ]
+
+
+def test_short_lines_with_labels_stay_lines_of_their_own_beside_text_of_full_width() -> None:
+    lines = [(BODY, FULL, 50, 700), (BODY, "Name: Ada Renk", 50, 670), (BODY, "Born: 1883", 50, 656)]
+
+    assert read_pdf(pdf([*lines, (BODY, "Trade: miller", 50, 642)])).pages == [
+        f"{FULL}\n\nName: Ada Renk\n\nBorn: 1883\n\nTrade: miller"
+    ]

@@ -43,7 +43,7 @@ def test_a_heading_that_skips_a_level_is_a_heading(tmp_path: Path) -> None:
         (":func:`!grind` by :ref:`the miller <miller>`", "grind by the miller"),
         ("See :cve:`2031-1234`, :rfc:`4001`, :pep:`8` and :cwe:`79`.",
          "See CVE-2031-1234, RFC 4001, PEP 8 and CWE-79."),
-        ("Fixed in :ticket:`3410` and :issue:`12`.", "Fixed in ticket 3410 and issue 12."),
+        ("Fixed in :ticket:`3410`, :pr:`7` and :bug:`12`.", "Fixed in ticket 3410, PR 7 and bug 12."),
         ("Press :kbd:`5` in :file:`{home}/mill.ini`.", "Press 5 in home/mill.ini."),
         (":menuselection:`&File --> Save`", "File → Save"),
         ("H\\ :sub:`2`\\ O, 10\\ :sup:`6` of them", "H2O, 10^6 of them"),
@@ -97,6 +97,10 @@ def test_roles_links_and_escapes_leave_no_marks(tmp_path: Path, markup: str, tex
         (".. figure:: mill.png\n\n   The mill in 1883.", "The mill in 1883."),
         (".. math:: a^2 + b", "a^2 + b"),
         (".. class:: small\n\nIt stands.", "It stands."),
+        ("At:\n\n| Harl Mill\n| *12* Dam Lane\n|   Kell\n|\n| Tolm", "At:\n\nHarl Mill\n12 Dam Lane\n\nKell\n\nTolm"),
+        (".. glossary::\n   :sorted:\n\n   dam\n   weir : of stone\n      Holds *water*.\n\n      It lasts.\n"
+         "\n   mill\n      Grinds.",
+         "dam, weir : of stone:\n\n  Holds water.\n\n  It lasts.\n\nmill: Grinds."),
         (".. class:: Wheel(size)\n\n   Turns.", "Wheel(size): Turns."),
     ],
 )  # fmt: skip

@@ -37,7 +37,8 @@ _FORMULA = re.compile(  # "$5 and $6" are prices, and $HOME/$USER is a path
 OF_TEX = re.compile(r"[\\^_=+<>|]|\A\s*\w\s*\Z")  # "\(so\)" has only escaped parentheses
 _PAIRED = re.compile(
     r"(?<![\w=+])(?P<mark>==|\+\+)(?=[^\s=+])(?P<marked>.{1,300}?)(?<=\S)(?P=mark)(?![\w=+])"
-    rf"|\[(?P<classed>[^][]{{1,300}})\](?:{_ATTRIBUTES})",
+    rf"|\[(?P<classed>[^][]{{1,300}})\](?:{_ATTRIBUTES})"
+    r"|\{(?:(?P<critic>\+\+|==)|~~[^{}]{0,300}?~>)(?P<new>[^{}]{1,300}?)(?(critic)(?P=critic)|~~)\}",  # CriticMarkup
     re.DOTALL,
 )
 _TO_TEMPLATE = re.compile(
@@ -53,6 +54,7 @@ _CITED = re.compile(  # "[see @berg, p. 3; -@lind]", and in a sentence a key wit
 _SIGN_OF_KEY = re.compile(rf"-?(?=({_KEY}))@")
 _LEFT_OUT = (
     re.compile(r"%%.*?%%", re.DOTALL),  # a comment in Obsidian
+    re.compile(r"\{(?:--(?![- ]*\})[^{}]{1,300}?--|>>[^{}]{1,300}?<<)\}"),  # CriticMarkup: what goes, and a remark
     re.compile(r"\[\^[^][\s]{1,100}\]"),  # a sign of a note
     re.compile(
         rf"(?:(?<=[\])`*_>])(?:{_ATTRIBUTES})|(?:{_ATTRIBUTES})(?=\s*\Z)|(?:(?<=\n)|(?<!.))(?:{_ATTRIBUTES})(?=\n))",
@@ -148,10 +150,10 @@ def _of_page(found: re.Match[str]) -> str:
 
 
 def _paired(state: StateInline, silent: bool) -> bool:
-    """Read `==marked==`, `++inserted++` and `[text]{.class}` as what stands within."""
+    """Read `==marked==`, `{++inserted++}`, `{~~old~>new~~}` and `[text]{.class}` as what stands within."""
     found = _PAIRED.match(state.src, state.pos, state.posMax)
     if found and not silent:
-        group = "marked" if found["marked"] else "classed"
+        group = next(group for group in ("marked", "classed", "new") if found[group])
         end, state.pos, state.posMax = state.posMax, found.start(group), found.end(group)
         state.md.inline.tokenize(state)
         state.posMax = end

@@ -118,10 +118,11 @@ def read_pdf(written: bytes) -> Pdf:
         if not line.is_row
         for found in _COMPOUND.findall(line.text)
     }
+    named = reduce(lambda text, line: _joined(text, line.text, compounds), title, "")
+    outline = [entry for entry in outline if entry.page or _letters(entry.text) != _letters(named)]
     parts = [
         Part(page, headings, _paragraphs(lines, compounds)) for page, headings, lines in _sections(bodies, outline)
     ]
-    named = reduce(lambda text, line: _joined(text, line.text, compounds), title, "")
     return Pdf(named, _with_whole_sentences(parts, compounds))
 
 
@@ -205,18 +206,22 @@ def _without_lists(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
 def _sections(
     pages: Sequence[Sequence[Line]], outline: Sequence[_Heading]
 ) -> Iterator[tuple[int, tuple[str, ...], list[Line]]]:
-    """Yield the lines of each page section by section: its number, the headings above, and the lines."""
-    path: list[str] = []
+    """Yield the lines of each page section by section: its number, the headings above, and the lines.
+
+    A heading that does not stand on its page, as it is a picture, is above those of its section and the pages after it.
+    """
+    above: list[_Heading] = []
     for number, lines in enumerate(pages):
-        start = 0
+        start, path = 0, tuple(entry.text for entry in above)
         for heading in (entry for entry in outline if entry.page == number):
             found = _find(heading.text, [line.text for line in lines], start)
             if found:
-                yield number + 1, tuple(path), list(lines[start : found[0]])
+                yield number + 1, path, list(lines[start : found[0]])
                 start = found[1]
+            above = [*(entry for entry in above if entry.depth < heading.depth), heading]
             if found or not lines:
-                path = [*path[: heading.depth], heading.text]
-        yield number + 1, tuple(path), list(lines[start:])
+                path = tuple(entry.text for entry in above)
+        yield number + 1, path, list(lines[start:])
 
 
 def _find(heading: str, lines: Sequence[str], start: int) -> tuple[int, int] | None:
@@ -359,7 +364,7 @@ def _goes_on(lines: Sequence[Line], number: int, usual: Mapping[int, float], rig
     left, edge = min(other.left for other in near), max(other.right for other in near)
     first = following.text.split(None, 1)[0]
     letter = (line.right - line.left) / len(line.text)
-    is_cut = line.text[-1] in _HYPHENS and line.text[-2:-1].isalpha()
+    is_cut = line.text[-1] in _HYPHENS and line.text[-2:-1].isalnum()
     goes_on = following.text[0].islower() or following.text[0] == "("
     least = left + (_ENDING if _ends(line.text) else _LEADING if goes_on else _FITTING) * (edge - left)
     fitted = line.right + letter * (len(first) + 1) < least and not is_cut
@@ -370,6 +375,8 @@ def _goes_on(lines: Sequence[Line], number: int, usual: Mapping[int, float], rig
     apart = _are_apart(line, following, usual) or loose and short
     indent = (following.left - line.left) / line.size
     begins = indent > _INDENTED and _ends(line.text) or _BULLET.match(following.text) is not None
+    if short and _LABELLED.match(line.text) and _LABELLED.match(following.text):
+        return False
     return not (fitted or apart or begins)
 
 

@@ -143,6 +143,16 @@ class _Writer:
             yield f"<dt>[{_escaped(label)}]</dt>"
 
     @html.register
+    def _(self, line: nodes.line) -> Iterator[str]:
+        following = line.next_node(descend=False, siblings=True)
+        for child in line.children:
+            yield from self.html(child)
+        if not line.children:  # between two stanzas
+            yield "</div><div>"
+        elif isinstance(following, nodes.line) and following.children:
+            yield "<br>"
+
+    @html.register
     def _(self, reference: nodes.citation_reference) -> Iterator[str]:
         yield f"[{_escaped(reference)}]"
 

@@ -42,6 +42,7 @@ _NUMBERED = {"cve": "CVE-", "cwe": "CWE-"}
 _NUMBER = re.compile(r"(#?\d[\d.,:/-]*)(?:#section-([\d.]+)|#\S*)?")  # and the place on its page
 _COUNTED = re.compile(r" ?(?:%s|\{number\})")  # where a number of a figure stands
 _ABBREVIATED = 4  # letters of a name that is written in capitals: RFC, PEP
+_WORDS = frozenset("bug case item page pull step task".split())  # which are not
 _LONGEST_TITLED = 1_000  # characters of a role's text and target
 _WITH_TARGET = re.compile(r"(.+?)\s*<[^<>]+>", re.DOTALL)
 _SHORTENED = re.compile(r"~[^\s/]")
@@ -54,6 +55,7 @@ OPTION = re.compile(r":[\w:+.-]+:(?:\s|$)")
 _ALT = re.compile(r":alt:\s+(.+)")
 _CLASS = re.compile(r"[a-z][a-z0-9 -]*")
 _LETTER = re.compile(r"[^\W\d_]")
+_TERM = re.compile(r"^([^\s.].*?)[ \t]*\n(?=[^\s.])", re.MULTILINE)  # right above another one of the same description
 
 
 def name_of(written: str) -> str:
@@ -81,6 +83,8 @@ def prose_of(name: str, arguments: Sequence[str], options: Sequence[str], conten
         return [first, "", *content] if rest or not any(content) else [first + content[0], *content[1:]]
     if name in _PROSE:
         return [*arguments, "", *content]
+    if name == "glossary":
+        return _TERM.sub(r"\1, ", "\n".join(content)).split("\n")
     alt = next((found[1] for line in options if (found := _ALT.match(line))), "")
     return [alt, "", *content] if alt else list(content)
 
@@ -106,7 +110,7 @@ def role_text(role: str, text: str) -> str:
     if role in _PRINTED or not role:
         return text
     if number := _NUMBER.fullmatch(text):
-        named = role.upper() if len(role) <= _ABBREVIATED else role
+        named = role.upper() if len(role) <= _ABBREVIATED and role not in _WORDS else role
         return f"{_NUMBERED.get(role, f'{named} ')}{number[1]}{f' section {number[2]}' if number[2] else ''}"
     if _SHORTENED.match(text):
         return re.split(r"\.|::", text[1:].rstrip("."))[-1]
