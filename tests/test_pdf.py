@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+from pypdfium2 import PdfDocument
 from typer.testing import CliRunner
 
 from langgraph_rag import read_documents
 from langgraph_rag.cli import app
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.tools.documents import pdf as reading
+from langgraph_rag.tools.documents import pdf_layout
 from langgraph_rag.tools.documents.pdf import read_pdf
 
 Line = tuple[float, str] | tuple[float, str, float] | tuple[float, str, float, float]
@@ -145,6 +147,8 @@ def beside(*parts: tuple[float, str, float], base: float = 700.0) -> list[Line]:
         ([(10, "10", 0), (7, "6", 4), (10, " boa", 0)], "10^6 boa"),
         ([(10, "2", 0), (6.5, "10", 4), (10, " boa", 0)], "2^10 boa"),
         ([(10, "10", 0), (7, "-3", 4), (10, " boa", 0)], "10^-3 boa"),
+        ([(10, "5 dd", 0), (7, "3", 4), (10, ", ", 0), (7, "14", 4), (10, "C dad", 0)], "5 dd^3, 14C dad"),
+        ([(10, "SO", 0), (7, "4", -2), (7, "2-", 4), (10, " and", 0)], "SO4^2- and"),
         ([(10, "log", 0), (7, "10", -2), (10, " 5", 0)], "log10 5"),
         ([(10, "CO", 0), (7, "2", -2), (10, " and 5 end", 0)], "CO2 and 5 end"),
         ([(10, "5 dd", 0), (7, "2", 4), (10, " and 000", 0)], "5 dd^2 and 000"),
@@ -548,3 +552,24 @@ def test_short_lines_with_labels_stay_lines_of_their_own_beside_text_of_full_wid
     assert read_pdf(pdf([*lines, (BODY, "Trade: miller", 50, 642)])).pages == [
         f"{FULL}\n\nName: Ada Renk\n\nBorn: 1883\n\nTrade: miller"
     ]
+
+
+def test_letters_that_touch_are_a_word_although_the_library_guesses_spaces_between_them() -> None:
+    widths = {"P": 0.667, "l": 0.222, "e": 0.556, "a": 0.556, "s": 0.5, " ": 0.278, "t": 0.278, "i": 0.222}
+    written, lefts = "Please sit", [50.0]
+    for letter in written:
+        lefts.append(lefts[-1] + widths[letter])
+    letters = [(1.0, letter, left, 700.0) for letter, left in zip(written, lefts, strict=False) if letter != " "]
+
+    assert "Ple\r\na\r\ns\r\ne" in PdfDocument(pdf(letters))[0].get_textpage().get_text_range()
+    assert read_pdf(pdf(letters)).pages == ["Please sit"]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_letters_of_arabic_and_hebrew_follow_each_other_in_whatever_order_they_are_drawn(backwards: bool) -> None:
+    letters = [(letter, 100.0 - 5 * number) for number, letter in enumerate("שלום")][:: -1 if backwards else 1]
+    (first, left), *others = letters
+    word = pdf_layout._Drawn(first, left, left + 5, 700, 10, 0, True)
+
+    assert all(word.add(letter, left, left + 5, 0.12) for letter, left in others)
+    assert (word.text, word.left, word.right) == ("שלום", 85.0, 105.0)

@@ -34,6 +34,7 @@ _WORDS = 0.12  # of the size of letters, between words
 _CELLS = 0.9  # of the size of letters, between columns
 _OVERLAP = 0.9  # of the size of letters, between lines of different columns
 _APART = 2.6  # times the size of letters, between the rows of a table
+_CLOSE = 1.6  # times the size of letters, between the lines of a paragraph
 _GUTTER = 2  # rows at least that stand on both sides
 _PROSE, _FULL, _OF_LINES = 3, 0.7, 0.5  # words of a line; of the width of its column; of the lines of prose
 _ALIGNED = 0.6  # of the cells of the column with fewer
@@ -176,8 +177,9 @@ def _blocks(rows: list[_Row]) -> Iterator[tuple[list[_Row], bool]]:
         if done < first:
             yield rows[done:first], False
         if are_columns:
-            yield from _blocks(list(filter(None, left)))
-            yield from _blocks(list(filter(None, right)))
+            sides = [list(filter(None, side)) for side in (left, right)]
+            for side in reversed(sides) if _flows_around(*sides, rows[last:]) else sides:
+                yield from _blocks(side)
         else:
             yield rows[first:last], bool(_drawn_rows(rows[first:last])) or not _is_prose(right[first - above :])
         done = at = last
@@ -259,6 +261,15 @@ def _are_columns(left: Sequence[_Row], right: Sequence[_Row]) -> bool:
     return prose and turns < both or prose and turns >= 2 * both - 1 or not aligned
 
 
+def _flows_around(text: Sequence[_Row], beside: Sequence[_Row], below: Sequence[_Row]) -> bool:
+    """Return whether a text goes on below what stands to the right of it, such as a figure, which is read before it."""
+    if not below or not _is_prose(text) or _is_prose(beside):
+        return False
+    last, following = text[-1][0].words[0], below[0][0].words[0]
+    close = last.base - following.base < _CLOSE * last.size
+    return close and last.size == following.size and below[0][-1].right > beside[0][0].left
+
+
 def _is_prose(side: Sequence[_Row]) -> bool:
     rows = [row for row in side if row]
     start = min(row[0].left for row in rows)
@@ -290,7 +301,7 @@ def _line(row: _Row, block: int, *, is_row: bool = False) -> Line:
 def _text(words: Sequence[Word]) -> str:
     """Join words: powers are written as "10^6"; numbers of footnotes are left out."""
     words = words[1:] if _is_number_of_note(words) else words
-    text, anchor, was_shifted = words[0].text, words[0], False
+    text, anchor, was_shifted = words[0].text, words[0], 0  # 1 if it was raised, -1 if lowered
     for number, word in enumerate(words[1:], start=1):
         up, gap = (word.base - anchor.base) / anchor.size, word.left - words[number - 1].right
         shifted = word.size < _SMALL * anchor.size and _is_shifted(up) and gap < _BESIDE[1] * anchor.size
@@ -306,14 +317,20 @@ def _text(words: Sequence[Word]) -> str:
         elif up > 0 and not was_shifted and _is_note(text, word, following):
             pass
         else:
-            text += f"^{word.text}" if up > 0 and not was_shifted and _POWER.match(word.text) else word.text
-        was_shifted = shifted
+            apart = " " if gap > _WORDS * word.size and following and _touch(word, following) else ""  # an isotope
+            power = "^" if up > 0 and was_shifted < 1 and not apart and _POWER.match(word.text) else ""
+            text += apart + power + word.text
+        was_shifted = (1 if up > 0 else -1) if shifted else 0
     return text
+
+
+def _touch(word: Word, following: Word) -> bool:
+    return following.left - word.right <= _WORDS * word.size
 
 
 def _is_note(text: str, word: Word, following: Word | None) -> bool:
     """Return whether a raised number is that of a footnote: after a word or a sentence, and with nothing after it."""
-    alone = following is None or following.left - word.right > _WORDS * word.size or not following.text[0].isalnum()
+    alone = following is None or not _touch(word, following) or not following.text[0].isalnum()
     return _MARK.fullmatch(word.text) is not None and alone and _NOTED.search(text[-3:]) is not None
 
 
@@ -475,12 +492,15 @@ def _words(page: "pypdfium2.PdfPage") -> list["_Drawn"]:
     quarter = page.get_rotation() // 90
     words: list[_Drawn] = []
     matrix, box = pdfium.FS_MATRIX(), pdfium.FS_RECTF()
-    size, ended, at = 0.0, True, (0.0,) * 6
+    size, ended, guessed, at = 0.0, True, False, (0.0,) * 6
     for number in range(pdfium.FPDFText_CountChars(text)):
         code = pdfium.FPDFText_GetUnicode(text, number)
         letter = _HYPHENS.get(code) or chr(code)
         if not letter.strip() or code in _NO_LETTERS or code == 0:
-            ended = True
+            if pdfium.FPDFText_IsGenerated(text, number) == 1:  # a guess, also between letters that touch
+                guessed = True
+            else:
+                ended = True
             continue
         pdfium.FPDFText_GetMatrix(text, number, ctypes.byref(matrix))
         pdfium.FPDFText_GetLooseCharBox(text, number, ctypes.byref(box))
@@ -491,10 +511,13 @@ def _words(page: "pypdfium2.PdfPage") -> list["_Drawn"]:
         left, right, base = _turned(turned, box, matrix)
         turned = (turned + quarter) % 4
         last = words[-1] if words and not ended else None
-        if last and (last.base, last.size, last.turned) == (base, size, turned) and last.add(letter, left, right):
+        most = _WORDS if guessed else _GAP
+        if last and (last.base, last.size, last.turned) == (base, size, turned) and last.add(letter, left, right, most):
+            guessed = False
             continue
-        words.append(_Drawn(letter, left, right, base, size, turned, ended))
-        ended = False
+        spaced = ended or guessed and last is not None and last.size < _SMALL * size  # behind the number of a note
+        words.append(_Drawn(letter, left, right, base, size, turned, spaced))
+        ended = guessed = False
     text.close()
     return words
 
@@ -514,15 +537,19 @@ class _Drawn:
     turned: int
     spaced: bool
 
-    def add(self, letter: str, left: float, right: float) -> bool:
-        """Add a letter that stands at the end of the word, which is its left end in Arabic and Hebrew."""
-        if _BACK * self.size < left - self.right < _GAP * self.size:
-            self.right = right
-        elif _BACK * self.size < self.left - right < _GAP * self.size and bidirectional(letter) in _TO_THE_LEFT:
-            self.left = left
+    def add(self, letter: str, left: float, right: float, most: float) -> bool:
+        """Add a letter that stands at the end of the word, which is its left end in Arabic and Hebrew.
+
+        `most` is the gap between them at most, as a part of their size.
+        """
+        ahead, behind = left - self.right, self.left - right
+        to_the_left = bidirectional(letter) in _TO_THE_LEFT
+        if to_the_left and abs(behind) < abs(ahead) and _BACK * self.size < behind < most * self.size:
+            self.left, self.text = left, self.text + letter
+        elif _BACK * self.size < ahead < most * self.size:
+            self.right, self.text = right, letter + self.text if to_the_left else self.text + letter
         else:
             return False
-        self.text += letter
         return True
 
 
