@@ -479,6 +479,37 @@ def test_cells_that_stand_in_the_middle_of_their_rows_are_read_with_them() -> No
     assert read_pdf(pdf(lines)).pages == [f"Boat What became of it Built\nKell {texts[0]} 1904\nTolm {texts[1]} 1905"]
 
 
+def test_cells_of_a_table_are_read_whole_also_where_a_name_stands_over_two_columns() -> None:
+    note = "It was renewed in the year of the great storm and turns"
+    lines: list[Line] = [(BODY, "Wheel and its size", 50, 710), (BODY, "What is known of it", 250, 710)]
+    for number, (name, text) in enumerate((("North", wrapped(note, 28, 250, 690)), ("South", []))):
+        lines += [(BODY, name, 50, 684 - 24 * number), (BODY, "3.2 m", 110, 684 - 24 * number)]
+        lines += text or [(BODY, "Nothing", 250, 684 - 24 * number)]
+
+    assert read_pdf(pdf(lines)).pages == [
+        f"Wheel and its size What is known of it\nNorth 3.2 m {note}\nSouth 3.2 m Nothing"
+    ]
+
+
+def test_a_paragraph_goes_on_below_the_figure_beside_it() -> None:
+    figure: list[Line] = [(BODY, label, 480, 705 - 31 * number) for number, label in enumerate(("bow", "mast"))]
+    beside = wrapped(PROSE, 70, 50, 720)[:5]
+    below = PROSE.removeprefix(f"{' '.join(str(line[1]) for line in beside)} ")
+
+    assert PROSE in paragraphs(*beside, *wrapped(below, 90, 50, 660), *figure)
+
+
+def test_a_description_that_ends_before_the_next_term_and_a_source_before_the_next_are_paragraphs() -> None:
+    terms: list[Line] = [(BODY, "Oak", 50, 640), (BODY, "It lasts for sixty years.", 80, 628)]
+    terms += [(BODY, "Elm", 50, 616), (BODY, "It lasts for forty.", 80, 604)]
+    sources = [(BODY, f"[{number}] Ada Renk. Mills of Harl.", 50, 550 - 12 * number) for number in (1, 2)]
+
+    read = paragraphs(*wrapped(PROSE, 90, 50, 720), *terms, *sources)
+
+    assert read[1:3] == ["Oak", "It lasts for sixty years."] and "Elm" in read
+    assert read[-2:] == ["[1] Ada Renk. Mills of Harl.", "[2] Ada Renk. Mills of Harl."]
+
+
 @pytest.mark.parametrize(
     ("lines", "elsewhere", "joined"),
     [

@@ -55,6 +55,7 @@ _AFTER_HYPHENS = frozenset({"and", "or", "to", "und", "oder", "bis", "et", "ou"}
 _BEFORE_LAST_WORD, _AFTER_FIRST_WORD = re.compile(r".*\W"), re.compile(r"\W.*")
 _COMPOUND = re.compile(r"(?=\b(\w+-\w+))\w+")
 _BULLET = re.compile(r"(?:[\u2022\u25aa\u25e6\u25cf\u25cb\u2023\u2043*\u2013-]|\(?(?:\d{1,3}|[a-z])[.)])\s")
+_SOURCE = re.compile(r"\[\d{1,3}\]\s")  # in a list of them
 _LIGATURE = re.compile("[\ufb00-\ufb06]")
 _STOP = re.compile(r"[.!?][\"'\u201d\u2019)\]]*(?:\s+|$)")
 _PROSE = re.compile(rf"\w{{3}}{_STOP.pattern}")  # not "Invoice no. 7"
@@ -121,7 +122,8 @@ def read_pdf(written: bytes) -> Pdf:
     named = reduce(lambda text, line: _joined(text, line.text, compounds), title, "")
     outline = [entry for entry in outline if entry.page or _letters(entry.text) != _letters(named)]
     parts = [
-        Part(page, headings, _paragraphs(lines, compounds)) for page, headings, lines in _sections(bodies, outline)
+        Part(page, headings, _paragraphs(lines, bodies[page - 1], compounds))
+        for page, headings, lines in _sections(bodies, outline)
     ]
     return Pdf(named, _with_whole_sentences(parts, compounds))
 
@@ -316,18 +318,19 @@ def _value(number: str) -> int:
     return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True))
 
 
-def _paragraphs(lines: Sequence[Line], compounds: Set[str] = frozenset()) -> str:
-    """Join lines to paragraphs, with a blank line between two; rows of a table are lines."""
+def _paragraphs(lines: Sequence[Line], page: Sequence[Line], compounds: Set[str] = frozenset()) -> str:
+    """Join lines of a page to paragraphs, with a blank line between two; rows of a table are lines."""
     if not lines:
         return ""
     usual = _usual_distances(lines)
     edge = max(line.right for line in lines)
+    edges = {line.block: line.right for line in sorted(page, key=lambda line: line.right)}
     parts, last, first = [], lines[0].text, lines[0]
     for number, (before, line) in enumerate(pairwise(lines)):
         if before.is_row and line.is_row and before.block == line.block:
             parts.append(f"{last}\n")
             last = line.text
-        elif _goes_on(lines, number, usual, edge) and not _hangs(first, before, line):
+        elif _goes_on(lines, number, usual, edge) and not (_hangs(first, before, line) or _ended(before, line, edges)):
             done, space, word = last.rpartition(" ")
             parts.append(done + space)
             last = _joined(word, line.text, compounds)
@@ -341,6 +344,13 @@ def _hangs(first: Line, line: Line, following: Line) -> bool:
     """Return whether a line begins a paragraph as the one before began, of which all other lines are indented."""
     indent = _INDENTED * line.size
     return abs(first.left - following.left) < indent < line.left - following.left and line.block == following.block
+
+
+def _ended(line: Line, following: Line, edges: Mapping[int, float]) -> bool:
+    """Return whether a sentence ends in an indented line, far before the right end of its block, or before a source."""
+    indent, room = line.left - following.left, edges[line.block] - line.right
+    short = indent > _INDENTED * line.size and room > (1 - _LEADING) * (edges[line.block] - following.left)
+    return _ends(line.text) and (short or _SOURCE.match(following.text) is not None)
 
 
 def _usual_distances(lines: Sequence[Line]) -> dict[int, float]:

@@ -178,7 +178,7 @@ def _blocks(rows: list[_Row]) -> Iterator[tuple[list[_Row], bool]]:
             yield rows[done:first], False
         if are_columns:
             sides = [list(filter(None, side)) for side in (left, right)]
-            for side in reversed(sides) if _flows_around(*sides, rows[last:]) else sides:
+            for side in reversed(sides) if _flows_around(sides[0], sides[1], rows[last:]) else sides:
                 yield from _blocks(side)
         else:
             yield rows[first:last], bool(_drawn_rows(rows[first:last])) or not _is_prose(right[first - above :])
@@ -401,6 +401,7 @@ def _drawn_rows(rows: Sequence[_Row]) -> list[_Row]:
         for row in drawn
         for cell in row.values()
         for one, other in pairwise(cell)
+        if one.words[0].base != other.words[0].base  # a name over two columns makes one of them
     ]
     between = [above[0] - below[-1] for above, below in pairwise(ends)]
     if not within or not between or max(within) > _CLOSER * min(between) or min(within) <= 0:
