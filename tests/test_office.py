@@ -60,6 +60,33 @@ def test_values_are_as_excel_shows_them(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (1234, "00000", "01234"),
+        (7, "000", "007"),
+        (123456789, "00000-0000", "12345-6789"),
+        (12345678, "000\\-00\\-0000", "012-34-5678"),
+        (1200.5, '#,##0.00 "\u20ac"', "1200.5 \u20ac"),
+        (1200, '"$"#,##0;-"$"#,##0', "$1200"),
+        (3, "#,##0 [$CHF-807]", "3 CHF"),
+        (3.5, "_-[$\u00a3-809]* #,##0.00_-;-[$\u00a3-809]* #,##0.00_-", "\u00a33.5"),
+        (12, 'General" km"', "12 km"),
+        (0.5, "0%", "50%"),
+        (-2.5, "[Red]0.0", "-2.5"),
+        (1e6, '0.0,,"M"', "1000000"),
+        (2, "0.00E+00", "2"),
+    ],
+)
+def test_numbers_keep_the_zeros_currencies_and_units_of_their_formats(
+    tmp_path: Path, value: float, form: str, text: str
+) -> None:
+    book = _book(["Boat", "Length", "Yard"], ["Ada", value, "Kell"])
+    book.active["B2"].number_format = form
+
+    assert _texts(_saved(tmp_path, book)) == {"Ada": f"- Length: {text}\n- Yard: Kell"}
+
+
 def test_a_title_above_the_names_of_columns_is_told_in_each_row(tmp_path: Path) -> None:
     book = _book(["The ferries of Kell"], [], *ROWS)
     book.active.merge_cells("A1:C1")
@@ -136,6 +163,8 @@ def test_a_sheet_of_notes_is_read_line_by_line(tmp_path: Path) -> None:
         "Kell is an isle.",
         "Ada Renk built its mole.",
     ]
+    book.active.merge_cells("A1:D1")
+    assert read_documents(_saved(tmp_path, book))[0]["text"] == "Kell is an isle."
 
 
 def _deck() -> tuple[Presentation, BytesIO]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from html import escape
 from io import BytesIO
-from itertools import dropwhile, groupby
+from itertools import accumulate, dropwhile, groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZipFile
@@ -82,6 +82,10 @@ def is_on(element: Any, path: str) -> bool | None:
 _LARGEST = 100_000_000  # bytes of text
 _DIGITS = 15  # of a number, as Excel shows it
 _MOST_MERGED = 10_000  # cells
+_OF_CODES = re.compile(r"0{2,}(?:\\?-0+)*|0(?:\\?-0+)+")  # as of postal codes
+_LITERAL = re.compile(r"\"([^\"]*)\"|\\(.)|\[\$([^]-]*)[^]]*\]|\[[^]]*\]|_.|\*.")
+_BESIDE_DIGITS = rf"((?:{_LITERAL.pattern.replace('(', '(?:')}|[ $\u20ac\u00a3\u00a5%])*)"
+_OF_NUMBERS = re.compile(rf"{_BESIDE_DIGITS}(?:[#,]*[0#?]+(?:\.[0#?]+)?|General){_BESIDE_DIGITS}(?:;.*)?")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _NUMBER = re.compile(r"^[-+$\u20ac\u00a3]?\d[\d.,: %/-]*(?:[^\W\d]{1,3})?$", re.MULTILINE)
 
@@ -167,7 +171,10 @@ def _read_rows(rows: Sequence[Placed], sheet: str, file: Path, names: FieldNames
         return [], []
     if len(table) < 2:  # no names of columns
         return read_rows(
-            ["text"], [(place, [" ".join(filter(None, row))]) for place, row in (*above, *table)], file, {}
+            ["text"],
+            [(place, [" ".join(dict.fromkeys(filter(None, row)))]) for place, row in (*above, *table)],
+            file,
+            {},
         )
     if not names and _are_properties([row for _, row in table]):
         told = "\n".join(f"- {': '.join(filter(None, row))}" for _, row in table)
@@ -232,9 +239,21 @@ def _written(cell: Any) -> str:
     if isinstance(value, datetime | date | time):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     if isinstance(value, int | float):
-        is_share = "%" in cell.number_format
-        return f"{value * 100 if is_share else value:.{_DIGITS}g}{'%' if is_share else ''}"
+        return _counted(value, str(cell.number_format))
     return str(value).strip()
+
+
+def _counted(number: float, form: str) -> str:
+    """Return a number with all its digits, and with the leading zeros, the currency or the unit of its format."""
+    digits = f"{number * 100 if '%' in form else number:.{_DIGITS}g}"
+    if _OF_CODES.fullmatch(form) and digits.isdecimal():
+        digits = digits.zfill(form.count("0"))
+        ends = [*accumulate(part.count("0") for part in form.split("-"))]
+        cut = len(digits) - ends[-1]  # more digits stand in the first part
+        return "-".join(digits[start:end] for start, end in pairwise([0, *(end + cut for end in ends)]))
+    found = _OF_NUMBERS.fullmatch(form)
+    before, after = (_LITERAL.sub(r"\1\2\3", found[part]) for part in (1, 2)) if found else ("", "")
+    return f"{before}{digits}{'%' if '%' in form else ''}{after.replace('%', '')}".strip()
 
 
 _STRUCK = ("sngStrike", "dblStrike")
