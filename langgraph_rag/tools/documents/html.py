@@ -22,6 +22,9 @@ _NO_TEXT = (
     ".linenos, .lineno, [role=doc-pagebreak], [rel=prev], [rel=next], rt, rp, rtc"
 )
 _STRUCK = "s, strike, del, [style*='line-through'], .line-through, .strikethrough, .strike"
+_RULE = re.compile(r"([^{}]*)\{([^{}]*)\}")
+_STRIKES = re.compile(r"text-decoration(?:-line)?\s*:[^;]*\bline-through\b")
+_OF_CLASS = re.compile(r"(?:[a-z]\w* )?[a-z]*\.[a-zA-Z_][\w-]*(?:\.[a-zA-Z_][\w-]*)*")
 _HIDDEN = "[hidden]:not([hidden='until-found']), [aria-hidden=true], [style*='display:none'], [style*='display: none']"
 _MARKED = ["s", "strike", "del", "sup", "img"]
 _LINE_NUMBERS = ["lineno", "linenos", "gutter"]
@@ -40,6 +43,10 @@ _CONTENT = "body, main, [role=main], article, h1"  # what holds one is named aft
 _KEYS = frozenset("hnpu")  # of links to the first, next, previous page, and to the one above
 _MOSTLY = 0.5  # of the letters of a part with such a name: in links
 _TITLES = "h1, h2, h3, h4, h5, h6, .title, [id$=title]"
+_TO_SOURCE = re.compile(
+    r"\s*(?:edit|improve|show|suggest|view)\b.{0,30}\b(?:edits|this page|(?:page|the) source|on git(?:hub|lab))\W*",
+    re.IGNORECASE,
+)
 _LONGEST_SIGN = 300  # characters of what holds links to the pages before and after
 _UNFOLDING = frozenset(
     "accordion answer collapse collapsible expandable faq pane panel spoiler tab tabcontent tabpanel tabs".split()
@@ -110,6 +117,7 @@ def _set_in_lines(code: Tag) -> None:
 
 def take_out(page: BeautifulSoup) -> None:
     """Take out menus, signs, controls, hidden and struck parts; panels of tabs and accordions are read."""
+    struck = ", ".join([_STRUCK, *_struck_by_style(page)])
     for panel in page.select(_HIDDEN):
         if _unfolds(panel, page):
             for attribute in ("hidden", "aria-hidden", "style"):
@@ -117,7 +125,7 @@ def take_out(page: BeautifulSoup) -> None:
     _label_panels(page)
     for part in page.select(f"{_NO_TEXT}, {_HIDDEN}"):
         part.decompose()
-    for part in page.select(_STRUCK):
+    for part in page.select(struck):
         if not part.decomposed:
             _cut(part)
     _take_out_controls(page)
@@ -126,6 +134,14 @@ def take_out(page: BeautifulSoup) -> None:
             part.decompose()
     _take_out_signs(page)
     _take_out_head(page)
+
+
+def _struck_by_style(page: BeautifulSoup) -> Iterator[str]:
+    """Yield the selectors that the style sheets of a page strike through: Google Docs names its styles by classes."""
+    for style in page.find_all("style"):
+        for rule in _RULE.finditer(style.get_text()):
+            if _STRIKES.search(rule[2]):
+                yield from filter(_OF_CLASS.fullmatch, map(str.strip, rule[1].split(",")))
 
 
 def _take_out_head(page: BeautifulSoup) -> None:
@@ -243,12 +259,17 @@ def _cut(part: PageElement) -> None:
 
 
 def _take_out_signs(page: BeautifulSoup) -> None:
-    """Take out what holds links to the pages before and after, and little else."""
+    """Take out what holds links to the pages before and after, or one to the source of the page, and little else."""
     for link in page.find_all("a"):
-        if link.decomposed or not _leads(link):
+        if link.decomposed:
             continue
-        parents = (parent for parent in link.parents if parent.name in ("table", "ul", "p", "div", "header", "center"))
-        holding = [part for part in parents if _letters(part) <= _LONGEST_SIGN and _leads_on(part)]
+        if _TO_SOURCE.fullmatch(link.get_text()):
+            holding = [part for part in link.find_parents(["p", "li", "div"]) if _letters(part) == _letters(link)]
+        elif _leads(link):
+            parents = link.find_parents(["table", "ul", "p", "div", "header", "center"])
+            holding = [part for part in parents if _letters(part) <= _LONGEST_SIGN and _leads_on(part)]
+        else:
+            continue
         if holding:
             holding[-1].decompose()
 

@@ -16,7 +16,10 @@ _MOST_REPEATED = 20  # places for each cell of a group of rows; with more, a sma
 _MOST_BESIDE = 6  # lists
 _MOST_HEADS = 4  # rows with names of columns; more are data
 _NUMBER = re.compile(r"[-+\u2212(]?[^\w\s]?\d[\d.,:/ %\u2013-]*\)?(?: ?[^\W\d_]{1,3})?[%\u20ac$]?|[-\u2013\u2014]")
-_HEADING = frozenset("head header heading th thead".split())  # classes
+_HEADING = re.compile(r"(?:table|col|column|row)?[-_]?(?:th|t?head|header|heading)s?")  # classes
+_BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)")
+_NAME = re.compile(r"[^\W\d]+(?:[-\s/&().]+[^\W\d]+){0,3}(?: ?\(?[%$\u20ac\u00a3])?[).]?")  # of a column: a few words
+_MISSING = frozenset("closed free lost no none open pending tba tbd unknown varies various yes".split())
 _BLOCKS = ["dl", "ol", "p", "pre", "ul"]
 
 
@@ -164,18 +167,36 @@ def _looks_like_heads(rows: Sequence[_Row]) -> bool:
         return False
     if all(_is_strong(cell) for cell in first if _text(cell)):
         return not all(_is_strong(cell) for cell in others[0] if _text(cell))
+    if all(map(_is_filled, first)) and not any(_is_filled(cell) for cells in others for cell in cells):
+        return True
     columns = [[_text(cells[column]) for cells in others if column < len(cells)] for column in range(len(first))]
     counting = [column for column in columns if len(column) > 1 and all(map(_NUMBER.fullmatch, column))]
-    return len(first) > 2 and len(counting) >= len(first) / 2
+    return len(first) > 2 and bool(counting) and (len(counting) >= len(first) / 2 or _are_names(names))
+
+
+def _are_names(texts: Sequence[str]) -> bool:
+    """Return whether texts above others, some of them numbers, are written like names of columns, not like values."""
+    return len(set(texts)) == len(texts) and all(
+        text[:1].isupper() and _NAME.fullmatch(text) and text.lower() not in _MISSING for text in texts
+    )
+
+
+def _is_filled(cell: Tag) -> bool:
+    """Return whether a cell or its row has a colour of its own behind its text."""
+    tags = [tag for tag in (cell, cell.parent) if tag]
+    return any(tag.has_attr("bgcolor") or "background" in str(tag.get("style", "")) for tag in tags)
 
 
 def _is_strong(cell: Tag) -> bool:
     row = cell.parent
-    classes = {str(name).lower() for tag in (cell, row) if tag for name in tag.get_attribute_list("class") if name}
+    tags = [tag for tag in (cell, row) if tag]
+    classes = {str(name).lower() for tag in tags for name in tag.get_attribute_list("class") if name}
+    if any(_BOLD.search(str(tag.get("style", ""))) for tag in tags):
+        return True
     strong = "".join(
         part.get_text() for part in cell.find_all(["b", "strong"]) if not part.find_parent(["b", "strong"])
     )
-    return bool(classes & _HEADING) or "".join(strong.split()) == "".join(cell.get_text().split())
+    return any(map(_HEADING.fullmatch, classes)) or "".join(strong.split()) == "".join(cell.get_text().split())
 
 
 def _combined(rows: Sequence[_Row]) -> list[Tag]:
