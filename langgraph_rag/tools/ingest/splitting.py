@@ -141,18 +141,22 @@ def _by_length(lengths: Sequence[int]) -> list[int]:
 
 _DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ \t]{1,3}"
 _TIME = rf"[\[(]?(?:{_DAY})?\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[.,]\d{{1,3}})?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?"
-_NAME = r"[^\W\d_][^\s:*,;=<>|\[\](){}\"]{0,29}(?:[ \t][^\s:*,;=<>|\[\](){}\"]{1,29}){0,4}"
+_IN_NAME = r"[^\s:\uff1a\u2014*,;=<>|\[\](){}\"]"
+_NAME = rf"[^\W\d_]{_IN_NAME}{{0,29}}(?:[ \t]{_IN_NAME}{{1,29}}){{0,4}}"
 _SPOKEN = re.compile(
     rf"^[ \t]*(?:>[ \t]?)*(?:{_TIME}[ \t]*(?:[-\u2013][ \t]*)?)?(?:\*\*|__)?(?P<who>{_NAME})"
-    rf"(?:[ \t]*(?:{_TIME}|\([^()\n]{{1,40}}\)))?(?:\*\*|__)?:(?:\*\*|__)?(?=[ \t]|$)",
+    rf"(?:[ \t]*(?:{_TIME}|\([^()\n]{{1,40}}\)))?(?:\*\*|__)?(?:[ \t]?:(?:\*\*|__)?(?=[ \t]|$)|\uff1a)",
     re.MULTILINE,
 )
 _ASKED = re.compile(r"^[ \t]*(?P<who>Q|A|THE COURT|THE WITNESS)[.:](?=[ \t])", re.MULTILINE)
 _NAMED = re.compile(
     rf"^[ \t]*(?:{_TIME}[ \t]+(?P<after>{_NAME})"
-    rf"|\[?(?P<who>{_NAME})\]?[ \t]{{0,9}}[,|\u2014\u2013-]?[ \t]{{1,9}}{_TIME})[ \t]*$",
+    rf"|(?:\*\*|\[)?(?P<who>{_NAME})(?:\*\*|\])?"
+    rf"(?:[ \t]{{0,9}}[,|\u2014\u2013-]?[ \t]{{1,9}}(?:\w{{1,12}} at )?|[ \t]{{0,9}}\n){_TIME})[ \t]*$",
     re.MULTILINE,
 )
+_DASHED = re.compile(rf"^(?P<who>{_NAME})[ \t][\u2014\u2013-](?=[ \t]\S)", re.MULTILINE)
+_PLAYED = re.compile(r"^(?P<who>(?:[^\W\d_a-z][^\Wa-z]{0,19}[ ']?){1,4})\.(?=[ \t]+\S)", re.MULTILINE)
 _SENT = re.compile(
     r"^(?P<label>(?P<who>From|Von|De|Da): .{1,200})\n(?:.{0,300}\n){0,5}?"
     r"(?:To|Date|Sent|Subject|Cc|An|Datum|Gesendet|Betreff|\u00c0|Objet|Envoy\u00e9|Para|Asunto|Oggetto): ",
@@ -168,10 +172,12 @@ _VOICED = re.compile(r"^(?P<label><v(?:\.\S{1,30})?[ \t](?P<who>[^<>\n]{1,60})>)
 _OF_MAILS = re.compile(
     r"(?:From|Sent|To|Subject|Cc|Bcc|Date|Von|Gesendet|An|Betreff|Datum|De|\u00c0|Objet|Envoy\u00e9|Para|Asunto)"
 )
+_ACCOUNT = re.compile(r"[a-z][\w.-]{1,29}")  # "ada.moss"
 _FEWEST = 3  # turns of a transcript, of two speakers, one of whom speaks again
 _SHORT = 3  # letters of a word such as "van"
 _MANY = 0.4  # of its paragraphs or lines: they begin a turn
-_LINES = re.compile(r"\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
+_CUE = r"(?:(?:\d{1,6}\n)?[\d:.,]{5,12} --> [^\n]*\n)?"  # above each subtitle
+_LINES = re.compile(rf"{_CUE}(\S[^\n]*(?:\n[^\n]*\S[^\n]*)*)")
 
 
 class Turn(NamedTuple):
@@ -189,9 +195,13 @@ def turns_of(text: str) -> dict[int, str]:
         for kind in (_SENT, _QUOTED, _VOICED)
         for found in kind.finditer(text)
     ]
-    for kind in (_SPOKEN, _ASKED, _NAMED, _CHATTED):
+    for kind in (_SPOKEN, _ASKED, _NAMED, _CHATTED, _PLAYED, _DASHED):
         named = (Turn(found.start(), found[0].strip(), found[found.lastgroup or 0]) for found in kind.finditer(text))
-        spoken = [turn for turn in named if kind is _CHATTED or _is_name(turn.who)]
+        spoken = [
+            turn
+            for turn in named
+            if kind is _CHATTED or _is_name(turn.who) or kind is _NAMED and _ACCOUNT.fullmatch(turn.who)
+        ]
         if _is_transcript(text, spoken):
             turns += spoken
             break
@@ -212,7 +222,7 @@ def _is_transcript(text: str, turns: list[Turn]) -> bool:
     if len(turns) < _FEWEST or len(speakers) < 2 or max(speakers.values()) < 2:
         return False
     places = {turn.start for turn in turns}
-    paragraphs = [found.start() for found in _LINES.finditer(text)]
+    paragraphs = [found.start(1) for found in _LINES.finditer(text)]
     beginning = sum(text.rfind("\n", 0, start) + 1 in places for start in paragraphs)
     return beginning >= _MANY * len(paragraphs) or len(turns) >= _MANY * (text.count("\n") + 1)
 
