@@ -68,6 +68,8 @@ def test_roles_links_and_escapes_leave_no_marks(tmp_path: Path, markup: str, tex
         (".. warning:: Do not\n   touch it.\n\n   It bites.", "Do not touch it.\n\nIt bites."),
         (".. note::\n\n   - one\n   - two", "- one\n- two"),
         (".. admonition:: How ``it`` is `done`\n\n   By hand.", "How it is done: By hand."),
+        (".. admonition:: Do *not* **touch**\n\n   It bites.", "Do not touch: It bites."),
+        (".. c:function:: int turn(char *a, char *b)\n\n   Turns.", "int turn(char *a, char *b): Turns."),
         (".. versionadded:: 5.1", "New in version 5.1."),
         (".. versionchanged:: 2.0\n\n   It turns.", "Changed in version 2.0: It turns."),
         (".. deprecated:: 3.2 Use :func:`dam`.", "Deprecated since version 3.2: Use dam."),

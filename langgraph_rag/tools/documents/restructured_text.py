@@ -42,6 +42,7 @@ _DOCUTILS = {
 _RAISED = {"sub": nodes.subscript, "sup": nodes.superscript}
 _ROLE = re.compile(r"([\w.+:-]+)(?:\s*\(\s*([\w-]+)\s*\))?")  # "name(base)", as it is declared
 _HEADING = re.compile(r"(?:(?P<over>\W)(?P=over)*\n)?[ \t]*(?P<text>\S.*)\n(\W)\3+")
+_MARKED = re.compile(r"`|(?<![\w*])(\*\*?)[^\s*][^*()]*(?<!\s)\1(?![\w*])|\|\w[^|()]*\|")
 _OF_FILES = frozenset("orphan tocdepth nocomments nosearch".split())  # fields that set how Sphinx shows a file
 
 
@@ -303,7 +304,7 @@ class _Directives(states.RSTState):
 
     def _inline(self, title: str, lineno: int) -> list[nodes.Node]:
         """Return a title; a signature has no markup, though it may have asterisks."""
-        return list(self.inline_text(title, lineno)[0]) if "`" in title else [nodes.Text(title)]
+        return list(self.inline_text(title, lineno)[0]) if _MARKED.search(title) else [nodes.Text(title)]
 
 
 def _taken_apart(block: StringList) -> tuple[list[str], list[str], list[str]]:
