@@ -159,6 +159,22 @@ def test_documents_of_the_strict_format_are_read_like_others(tmp_path: Path) -> 
         ('<w:r><w:t>Fig. </w:t></w:r><w:fldSimple w:instr="SEQ"><w:r><w:t>7</w:t></w:r></w:fldSimple>', "Fig. 7"),
         ("<w:r><w:t>One end.</w:t><w:br w:type='page'/><w:t>Two.</w:t></w:r>", "One end.\nTwo."),
         ("<w:r><w:t>One</w:t><w:cr/><w:t>two</w:t></w:r>", "One\ntwo"),
+        (
+            "<m:oMath><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup><m:r><m:t>="
+            "</m:t></m:r><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b+1</m:t></m:r></m:den></m:f></m:oMath>",
+            "x^2=a/(b+1)",
+        ),
+        (
+            '<m:oMath><m:nary><m:naryPr><m:chr m:val="\u2211"/></m:naryPr><m:sub><m:r><m:t>i=1</m:t></m:r></m:sub>'
+            "<m:sup><m:r><m:t>n</m:t></m:r></m:sup><m:e><m:sSub><m:e><m:r><m:t>a</m:t></m:r></m:e><m:sub><m:r><m:t>i</m:t></m:r>"
+            "</m:sub></m:sSub></m:e></m:nary></m:oMath>",
+            "\u2211_(i=1)^n a_i",
+        ),
+        (
+            "<m:oMath><m:func><m:fName><m:r><m:t>sin</m:t></m:r></m:fName><m:e><m:d><m:e><m:rad><m:radPr/><m:deg/><m:e><m:r>"
+            "<m:t>2x</m:t></m:r></m:e></m:rad></m:e></m:d></m:e></m:func></m:oMath>",
+            "sin(\u221a(2x))",
+        ),
         ("<m:oMathPara><m:oMath><m:r><m:t>E=m</m:t></m:r><m:r><m:t>c</m:t></m:r></m:oMath></m:oMathPara>", "E=mc"),
         (
             "<w:r><w:ruby><w:rt><w:r><w:t>とう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase>"

@@ -361,8 +361,8 @@ def _line(node: Tag) -> str:
     if name in ("annotation", "annotation-xml", "mphantom"):
         return ""
     parts = [_line(child) for child in children]
-    if name in _WRITTEN and len(parts) >= _WRITTEN[name][0]:
-        return _WRITTEN[name][1]([part.strip() for part in parts])
+    if name in FORMULAS and len(parts) >= FORMULAS[name][0]:
+        return FORMULAS[name][1]([part.strip() for part in parts])
     if name == "mtable":
         return "; ".join(part.strip() for part in parts)
     if name in ("mtr", "mlabeledtr"):
@@ -376,19 +376,20 @@ def _line(node: Tag) -> str:
     return _BLANKS.sub(" ", text).strip() if name in ("math", "mrow") else text
 
 
-def _group(part: str) -> str:
+def grouped(part: str) -> str:
+    """Return a part of a formula as it stands beside others: in parentheses, unless it is one number or name."""
     return part if _ATOM.fullmatch(part) else f"({part})"
 
 
-_WRITTEN: dict[str, tuple[int, Callable[[Sequence[str]], str]]] = {
-    "mfrac": (2, lambda of: f"{_group(of[0])}/{_group(of[1])}"),
+FORMULAS: dict[str, tuple[int, Callable[[Sequence[str]], str]]] = {
+    "mfrac": (2, lambda of: f"{grouped(of[0])}/{grouped(of[1])}"),
     "mover": (2, lambda of: of[0]),
-    "mroot": (2, lambda of: f"{_group(of[0])}^(1/{of[1]})"),
-    "msub": (2, lambda of: f"{of[0]}_{_group(of[1])}"),
-    "msubsup": (3, lambda of: f"{of[0]}_{_group(of[1])}^{_group(of[2])}"),
-    "msup": (2, lambda of: f"{_group(of[0])}^{_group(of[1])}"),
-    "munder": (2, lambda of: f"{of[0]}_{_group(of[1])} "),
-    "munderover": (3, lambda of: f"{of[0]}_{_group(of[1])}^{_group(of[2])} "),
+    "mroot": (2, lambda of: f"{grouped(of[0])}^(1/{of[1]})"),
+    "msub": (2, lambda of: f"{of[0]}_{grouped(of[1])}"),
+    "msubsup": (3, lambda of: f"{of[0]}_{grouped(of[1])}^{grouped(of[2])}"),
+    "msup": (2, lambda of: f"{grouped(of[0])}^{grouped(of[1])}"),
+    "munder": (2, lambda of: f"{of[0]}_{grouped(of[1])} "),
+    "munderover": (3, lambda of: f"{of[0]}_{grouped(of[1])}^{grouped(of[2])} "),
 }
 """How elements with children of their own meaning are written, and how many they need."""
 

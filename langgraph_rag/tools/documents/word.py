@@ -15,6 +15,7 @@ from mammoth.transforms import element_of_type
 
 from langgraph_rag.tools.documents.html import roman
 from langgraph_rag.tools.documents.office import NS, READ, check_format, check_size, is_on, name, parsed, value
+from langgraph_rag.tools.documents.word_formulas import formula
 
 NUMBERING = "word/numbering.xml"
 _SHOWN = re.compile(r"%([1-9])")
@@ -296,8 +297,8 @@ def _simplified(part: bytes, styles: _Styles) -> Any:
         picture.getparent().remove(picture)
     for ruby in [*root.iter(name("w:ruby"))]:
         _replace_by(ruby.findall("w:rubyBase/*", NS), ruby)
-    for formula in [*root.iter(name("m:oMath"))]:
-        _replace_by([_run("".join(text.text or "" for text in formula.iter(name("m:t"))))], formula)
+    for written in [*root.iter(name("m:oMath"))]:
+        _replace_by([_run(formula(written))], written)
     for end in root.iter(*map(name, ("w:cr", "w:ptab", "w:br"))):
         end.tag = name("w:br")
         end.attrib.clear()  # those of a page or a column join the words around them
