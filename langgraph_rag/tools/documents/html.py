@@ -355,7 +355,7 @@ def _number(numbered: Tag, legal: bool) -> None:
     above = str(outer.get("data-number", "")) if outer else ""
     for item in items:
         number = _whole(item.get("value"), number)
-        written = f"{above}{_written(number, kind)}."
+        written = f"{above}{numeral(number, kind)}."
         item["data-number"] = written if legal else ""
         _first_block(item).insert(0, NavigableString(f"{written} "))
         number += step
@@ -371,7 +371,8 @@ def _whole(given: object, otherwise: int) -> int:
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else otherwise
 
 
-def _written(number: int, kind: str) -> str:
+def numeral(number: int, kind: str) -> str:
+    """Write the number of an item; `kind` is the first one of its list: 1, a, A, i or I."""
     if kind in ("a", "A") and number > 0:
         letters = "".join(reversed([*_letters_of(number)]))
     elif kind in ("i", "I"):

@@ -258,6 +258,7 @@ def _counted(number: float, form: str) -> str:
 
 _STRUCK = ("sngStrike", "dblStrike")
 _BREAK = "\v"
+_COUNTED = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
 _FURNITURE = ("DATE", "FOOTER", "HEADER", "SLIDE_NUMBER")  # placeholders that are the same on all slides
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
@@ -324,10 +325,32 @@ def _parts(shape: Any) -> Iterator[str]:
 
 
 def _lines(frame: Any) -> Iterator[tuple[int, str]]:
-    """Yield the paragraphs of a text with their levels."""
+    """Yield the paragraphs of a text with their levels, and with the numbers that PowerPoint counts."""
+    counts: dict[int, tuple[str, int]] = {}  # the kind and number of the last paragraph, by levels
     for paragraph in frame.paragraphs:
-        if text := _of_paragraph(paragraph).strip():
-            yield paragraph.level, escape(text).replace(_BREAK, "<br>")
+        text, level = _of_paragraph(paragraph).strip(), paragraph.level
+        if not text:
+            continue
+        counts = {outer: count for outer, count in counts.items() if outer <= level}
+        properties = paragraph._p.find(f"{_DRAWING}pPr/{_DRAWING}buAutoNum")
+        if properties is None:
+            counts.pop(level, None)
+            yield level, escape(text).replace(_BREAK, "<br>")
+        else:
+            kind, start = properties.get("type", ""), properties.get("startAt", "1")
+            before = counts.get(level)
+            number = before[1] + 1 if before and before[0] == kind else int(start)
+            counts[level] = kind, number
+            yield level, escape(f"{_numbered(number, kind)} {text}").replace(_BREAK, "<br>")
+
+
+def _numbered(number: int, kind: str) -> str:
+    """Return the number of a paragraph; `kind` is such as `alphaLcParenR`, that is "a)"."""
+    from langgraph_rag.tools.documents.html import numeral
+
+    written = numeral(number, next((first for name, first in _COUNTED.items() if kind.startswith(name)), "1"))
+    opening = "(" if kind.endswith("ParenBoth") else ""
+    return f"{opening}{written}{')' if 'Paren' in kind else '.' if kind.endswith('Period') else ''}"
 
 
 def _plain(frame: Any) -> str:
@@ -374,4 +397,8 @@ def _chart(chart: Any) -> Iterator[str]:
         names = [str(series.name) for series in plot.series]
         columns = [[str(category) for category in plot.categories], *(series.values for series in plot.series)]
         rows = zip(*columns, strict=False)
-        yield _table([["", *map(escape, names)], *([escape("" if v is None else f"{v}") for v in row] for row in rows)])
+        yield _table([["", *map(escape, names)], *([escape(_of_chart(v)) for v in row] for row in rows)])
+
+
+def _of_chart(value: object) -> str:
+    return "" if value is None else f"{value:.{_DIGITS}g}" if isinstance(value, float) else str(value)
