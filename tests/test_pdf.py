@@ -604,3 +604,26 @@ def test_letters_of_arabic_and_hebrew_follow_each_other_in_whatever_order_they_a
 
     assert all(word.add(letter, left, left + 5, 0.12) for letter, left in others)
     assert (word.text, word.left, word.right) == ("שלום", 85.0, 105.0)
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("CHAPTER ONE", "CHAPTER ONE"),
+        ("the mill", "the mill"),
+        ("ABCDEFGH", "A B C D E F G H"),
+        ("xPyQaRb", "x P y Q a R b"),
+        ("OHLC", "O H L C"),
+    ],
+)
+def test_letters_that_are_set_apart_are_words_if_they_may_be(written: str, text: str) -> None:
+    widths = dict(zip("CHAPTERONLBDFGthemilxyQab ", (
+        7.2, 7.2, 6.7, 6.7, 6.1, 6.7, 7.2, 7.8, 7.2, 5.6, 6.7, 7.2, 6.1, 7.8,
+        2.8, 5.6, 5.6, 8.3, 2.2, 2.2, 5, 5, 7.8, 5.6, 5.6, 2.8,
+    ), strict=True))  # fmt: skip
+    lines, at = list[Line](), 50.0
+    for letter in written:
+        lines += [(BODY, letter, at, 700.0)] if letter != " " else []
+        at += widths[letter] + 3.0
+
+    assert read_pdf(pdf(lines)).pages == [text]

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import bidirectional
 
@@ -44,6 +44,7 @@ _INITIAL = 1.8  # times the usual size
 _POWER = re.compile(r"[-\u2212+]?\d")  # 10 with a raised 6 is not 106
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # before the number of a footnote; not km, CO
 _MARK = re.compile(r"\d{1,3}|[*\u2217\u2020\u2021\u00a7\u00b6]{1,3}")  # of a footnote
+_SET_APART, _WIDER = 5, 1.4  # gaps between the letters of words, at least; times their usual gap, between words
 _OF_WORD = 3  # letters of the first word of a footnote
 _TO_THE_LEFT = ("R", "AL")
 _CLOSER = 0.95  # of the distance of rows, between the lines of a cell
@@ -294,8 +295,33 @@ def _line(row: _Row, block: int, *, is_row: bool = False) -> Line:
         sizes[word.size] += len(word.text)
     usual = max(sizes, key=lambda size: (sizes[size], size))
     base = next(word.base for word in words if word.size == usual)
-    text = " ".join(_text(part.words) for part in row)
+    text = " ".join(_text(_unspaced(part.words)) for part in row)
     return Line(text, row[0].left, max(part.right for part in row), base, round(usual, 1), block, is_row)
+
+
+def _unspaced(words: Sequence[Word]) -> list[Word]:
+    """Join letters that are set apart like "C H A P T E R" to words."""
+    joined: list[Word] = []
+    for apart, group in groupby(words, lambda word: len(word.text) == 1 and word.text.isalpha()):
+        letters = list(group)
+        joined += _words_of(letters) if apart and len(letters) > _SET_APART else letters
+    return joined
+
+
+def _words_of(letters: Sequence[Word]) -> Sequence[Word]:
+    """Return the words of letters, between which there is more room than within; or the letters, if they are none."""
+    gaps = [after.left - letter.right for letter, after in pairwise(letters)]
+    most = _WIDER * sorted(gaps)[len(gaps) // 2]
+    words = [letters[0]]
+    for letter, gap in zip(letters[1:], gaps, strict=True):
+        if 0 < gap < most:
+            words[-1] = words[-1]._replace(text=words[-1].text + letter.text, right=letter.right)
+        else:
+            words.append(letter)
+    written = all(word.text.islower() or word.text.isupper() or word.text.istitle() for word in words)
+    in_order = all(letter.text < after.text for letter, after in pairwise(letters))  # the alphabet
+    alike = len({(letter.base, letter.size) for letter in letters}) == 1
+    return words if written and alike and not in_order and len(letters) - len(words) >= _SET_APART else letters
 
 
 def _text(words: Sequence[Word]) -> str:
