@@ -425,3 +425,20 @@ def test_front_matter_keeps_what_is_written(tmp_path: Path, written: str, kept: 
 )
 def test_what_is_struck_is_left_out_and_items_are_counted(tmp_path: Path, markdown: str, text: str) -> None:
     assert passages_of(tmp_path, f"# Kell\n\n{markdown}") == [("Kell", text)]
+
+
+def test_a_notebook_is_its_texts_and_its_code(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Mill\n", "It *stands*."]},
+        {"cell_type": "code", "source": "turn()", "outputs": [{"text": ["printed"]}], "execution_count": 1},
+        {"cell_type": "markdown", "source": "## Dam\n\nIt holds."},
+        {"cell_type": "code", "source": [], "outputs": []},
+    ]
+    file = tmp_path / "mill.ipynb"
+    file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+
+    read = [(part["title"], part["text"]) for part in read_documents(file)]
+    assert read == [("Mill", "It stands.\n\n```\nturn()\n```"), ("Dam (Mill)", "It holds.")]
+
+    file.write_text('{"no": "cells"}')
+    assert read_documents(file)[0]["text"] == '{"no": "cells"}'

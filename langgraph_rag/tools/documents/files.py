@@ -1,6 +1,7 @@
 """Reads documents from files and folders: JSON, tables, Markdown, HTML, office files, PDF, plain text."""
 
 import errno
+import json
 import os
 import re
 from codecs import BOM_UTF8
@@ -96,6 +97,7 @@ OLDER = {".doc": ".docx", ".odt": ".docx", ".rtf": ".docx", ".xls": ".xlsx", ".x
     ".ppt": ".pptx", ".odp": ".pptx",
 }  # fmt: skip
 """The kinds that office programs can save in one that is read."""
+_NOTEBOOK = ".ipynb"
 _OF_WORD = "~$"  # begins the names of its temporary files
 _INSTALLED = {"node_modules", "__pycache__"}  # generated folders
 _SMALL = 64  # bytes
@@ -440,6 +442,8 @@ def _of_text(file: Path, given: str) -> list[dict[str, object]]:
     if kind in WORD:
         return _sections_of_page(_read_office(file, word_to_html), file)
     text = _read(file, decoded_page if kind in HTML else decoded)
+    if kind == _NOTEBOOK and (written := _of_notebook(text)):
+        return _sections(written, file)
     if kind not in HTML | MARKDOWN | RST:
         kind = given or ending_of(text)
     if kind in RST:
@@ -450,6 +454,20 @@ def _of_text(file: Path, given: str) -> list[dict[str, object]]:
     if kind in MARKDOWN:
         return _sections(text, file)
     return [{"title": opening_of(text) or _name_of(file), "text": text}]
+
+
+def _of_notebook(text: str) -> str:
+    """Return the texts and the code of a Jupyter notebook as Markdown, without what it printed; "" if it is none."""
+    try:
+        cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    return "\n\n".join(source if kind == "markdown" else _fenced(source) for kind, source in cells if source)
+
+
+def _fenced(code: str) -> str:
+    longest = max((len(fence) for fence in re.findall("`{3,}", code)), default=2)
+    return f"{'`' * (longest + 1)}\n{code}\n{'`' * (longest + 1)}"
 
 
 def _sections_of_page(html: str, file: Path) -> list[dict[str, object]]:
