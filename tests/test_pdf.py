@@ -515,6 +515,7 @@ def test_a_description_that_ends_before_the_next_term_and_a_source_before_the_ne
     [
         (("It was a long-", "term plan."), "long-term", "a long-term plan"),
         (("They sold 2-", "methylbutanoic acid."), "", "sold 2-methylbutanoic acid"),
+        (("This is told in part 2-", "1. It stands."), "", "in part 2-1. It stands."),
         (("It was built by Meyer-", "von Holt."), "Meyer-von", "by Meyer-von Holt"),
         (("It was state-of-the-", "art then."), "the-art", "state-of-the-art then"),
         (("It was a long-", "term plan."), "", "a longterm plan"),

@@ -384,7 +384,7 @@ def _goes_on(lines: Sequence[Line], number: int, usual: Mapping[int, float], rig
     short = line.right + letter * (len(first) + 1) < left + _LEADING * (right - left) and not is_cut
     apart = _are_apart(line, following, usual) or loose and short
     indent = (following.left - line.left) / line.size
-    begins = indent > _INDENTED and _ends(line.text) or _BULLET.match(following.text) is not None
+    begins = indent > _INDENTED and _ends(line.text) or _BULLET.match(following.text) is not None and not is_cut
     if short and _LABELLED.match(line.text) and _LABELLED.match(following.text):
         return False
     return not (fitted or apart or begins)
