@@ -19,6 +19,7 @@ _NO_TEXT = (
     "script, style, template, noscript, svg, iframe, select, dialog, nav, footer, [role=navigation], [role=search], "
     "[role=banner], [role=contentinfo], [role=menu], [role=menubar], .skip-link, .skiplink, .headerlink, "
     ".viewcode-link, .navheader, .navfooter, .topNav, .subNav, .bottomNav, .skipNav, "
+    ".mw-editsection, .mw-jump-link, .printfooter, .navbox, .catlinks, #catlinks, "  # of MediaWiki
     ".linenos, .lineno, [role=doc-pagebreak], [rel=prev], [rel=next], rt, rp, rtc"
 )
 _STRUCK = "s, strike, del, [style*='line-through'], .line-through, .strikethrough, .strike"
