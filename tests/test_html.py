@@ -95,6 +95,8 @@ def test_what_markdown_would_write_otherwise_is_kept(tmp_path: Path, html: str, 
          "<ul><li><a href=x>View page source</a></ul>", "It views the page source."),
         ("<h2>Harl<span class=mw-editsection>[<a href=x>edit</a>]</span></h2>Old.<div class=navbox><a href=x>Kell</a>, "
          "a town</div><div id=catlinks>Category: <a href=x>Towns</a></div>", "Old."),
+        ("<p>It <s>stood</s> <s>burned</s> fell.", "It fell."),
+        ("<p>It <i>never</i> <del>stood</del> <b>fell</b>.", "It never fell."),
         ("<ul><li><del>Gone</del><li>There</ul>", "- There"),
         ("Was <s>old</s>.<p><del>All of it.</del></p>", "Was."),
         ("<ruby>水車<rp>(</rp><rt>すいしゃ</rt><rp>)</rp></ruby>が回る", "水車が回る"),

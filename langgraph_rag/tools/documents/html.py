@@ -255,7 +255,10 @@ def _cut(part: PageElement) -> None:
     """Take out a part of a sentence, with the space before it if there is one behind it, too."""
     before, after = part.previous_sibling, part.next_sibling
     if isinstance(before, NavigableString) and isinstance(after, NavigableString) and re.match(r"[\s.,;:!?)]", after):
-        before.replace_with(before.rstrip())
+        if kept := before.rstrip():
+            before.replace_with(kept)
+        else:  # an empty text takes the space behind it along
+            before.extract()
     part.decompose() if isinstance(part, Tag) else part.extract()
 
 
