@@ -951,3 +951,49 @@ def test_subjects_amounts_and_lists_are_whole(title: str, text: str, facts: list
 )
 def test_who_is_meant_first_and_who_belongs_to_whom(title: str, text: str, facts: list[str]) -> None:
     assert [fact for fact in stated(title, text) if "Rook AG" not in fact] == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Ost Inn",
+            "Ost Inn is one of the oldest houses in the valley of the Kell.",
+            ["Ost Inn | is | one of the oldest houses in the valley of the Kell"],
+        ),
+        (
+            "Kell",
+            "Kell is the only town in Norland that has a port.",
+            ["Kell | is | only town in Norland that has a port"],
+        ),
+        ("Kell", "Kell is the oldest town.", ["Kell | is | oldest town"]),
+        ("Kell Hound", "It is a dog with a fine looking, curly coat.", ["Kell Hound | is | dog"]),
+        ("Kell Mill", "Kell Mill has a large, heavy door.", ["Kell Mill | has | large, heavy door"]),
+        ("Ada Renk", "She joined a noted (Kell) troupe.", []),
+        ("Quist", "Quist is concerned with the Sound and Light part of the norm.", []),
+        (
+            "Quist Key",
+            "It is placed in the upper right inside corner.",
+            ["Quist Key | is placed in | upper right inside corner"],
+        ),
+        (
+            "Low Water",
+            "It was written by its star and keeper, Ida Vint, in 1979.",
+            ["Low Water | was written by | Ida Vint", "Low Water | was written in | 1979"],
+        ),
+        ("Quist", "Quist is the Commission on the Kell Trade.", ["Quist | is | Commission on the Kell Trade"]),
+        ("Tom Berg", "Tom Berg was elected treasurer.", ["Tom Berg | was elected | treasurer"]),
+        (
+            "Low Water (film)",
+            "Low Water is a film. The script by Ann Lee and Bo Ray is based on the 1928 play by Carl Orr.",
+            [
+                "Low Water (film) | script by | Ann Lee",
+                "Low Water (film) | script by | Bo Ray",
+                "Low Water (film) | script is based on | 1928 play",
+                "Low Water (film) | script is based on the 1928 play by | Carl Orr",
+            ],
+        ),
+    ],
+)
+def test_what_singles_out_and_who_did_it_are_whole(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts

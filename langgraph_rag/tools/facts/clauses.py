@@ -20,6 +20,7 @@ from langgraph_rag.tools.facts.phrases import (
     Verb,
     alternatives,
     distance,
+    is_superlative,
     joined,
     noun_phrase,
     opening,
@@ -134,6 +135,8 @@ class Clauses:
                 return place + 1
             if token.tag in {"and", "but"} or token.text in {"while", "whereas"}:
                 phrase = noun_phrase(tokens, place + 1, acts=True) if token.text != "or" else None
+                if phrase and phrase.kind == "name" and self._is_second(place):
+                    phrase = None  # "The music by Ada Renk and Bo Ray was"
                 if (
                     phrase
                     and tokens.is_(phrase.end, "past")
@@ -154,6 +157,12 @@ class Clauses:
                     return place + 1
             place += 1
         return None
+
+    def _is_second(self, place: int) -> bool:
+        """Return whether "and" joins two names within a subject: no verb stands before it."""
+        tokens = self.tokens
+        joins = tokens.is_(place - 1, "name") and tokens.is_(place - 2, "prep")
+        return joins and not any(tokens.is_(at, "be", "have", "do", "modal", "past", "pres") for at in range(place))
 
     def _clause(self, place: int, *, later: bool = False) -> int | None:  # noqa: C901
         """Read a main clause; return where it ends, or nothing if nothing after it can be trusted."""
@@ -257,6 +266,13 @@ class Clauses:
 
     def _inserted(self, subject: Subject, place: int) -> int:  # noqa: C901
         tokens = self.tokens
+        maker = noun_phrase(tokens, place + 1) if subject.noun and tokens[place].text == "by" else None
+        if maker and maker.kind == "name":  # "The music by Bo Ray and Ida Vint was"
+            makers, end = joined(tokens, maker, acting=True)
+            if not verb_at(tokens, end):
+                return place
+            self.said.say_at(subject, "", "", "by", makers)
+            place = end
         for _ in range(4):
             place = tokens.after_brackets(place)
             if tokens.is_(place, "rel") and tokens[place].text in {"who", "which"}:
@@ -487,6 +503,7 @@ class Clauses:
         if of and len(phrases) == 1 and (of.kind == "name" or phrases[0].head in HOLLOW):
             noun = f"{phrases[0].before} of {of.text}"  # "became a singer of Kell in 2009"
         split = of is not None and of.kind == "noun" and of.determiner in {"a", "an"}  # "name of a key in English"
+        split = split or is_superlative(phrases[0])
         return self._more(subject, f"{text} {noun}".strip(), end, asides, until, split=split)
 
     def _measures(self, subject: Subject, text: str, phrase: Phrase | None) -> int:
@@ -653,7 +670,8 @@ class Clauses:
                 if objects and preposition == placed == "in" and phrases[0].kind == "name":
                     return end  # "has a share in the Kell Inn in Ost": where the inn is
                 placed = preposition if phrases[-1].kind == "name" else ""
-                if passive and preposition == "by" and not objects and carried.partition(" ")[0] in _WHERE:
+                placed_at = carried.partition(" ")[0] in _WHERE and not relation.endswith("based")
+                if passive and preposition == "by" and not objects and placed_at:
                     carried = ""  # "was found at a depth of 62 metres by Bo Ray": who did it does not depend on where
                 self.said.say_at(subject, relation, carried, preposition, phrases, base)
                 if tokens.is_(at + 1, "ing"):

@@ -21,6 +21,10 @@ ADJECTIVE = re.compile(
     r"(?:[a-z]{2}(?:ic|al|ish|ese|ive|ous|ful|less|ible|able|ary|ant|ern|some)|(?:small|larg|high|low|old|young|long|short|great|fast|strong)er|(?:^|-)(?:public|private|small|large|free|open|short|long|old|new|young"
     r"|independent|non-\w+|black|white|red|blue|green|dark|light|low|high|early|late|recent|single|multi-\w+))$"
 )
+_SUPERLATIVE = re.compile(
+    r"\b(?:most|least|best|worst|only|(?!(?:forest|interest|request|modest|honest|harvest|protest|contest|priest|earnest"
+    r"|northwest|southwest|manifest|conquest|digest|tempest|inquest)\b)[a-z]{3,}est)\b"
+)
 _HAVING = frozenset(
     "using featuring starring containing including covering describing involving requiring allowing providing "
     "connecting surrounding regarding concerning comprising depicting representing celebrating offering".split()
@@ -133,9 +137,20 @@ def _goes_on(tokens: Tokens, end: int) -> bool:
     """Return whether others follow that share the noun: "old, socially conscious, and new songs", "20 and 19 years"."""
     if tokens.is_(end - 1, "num") and tokens.is_(end, "and"):
         return tokens.is_(end + 1, "num") and tokens.is_(end + 2, "word")
-    if tokens.is_(end - 1, "name") and tokens.is_(end, "open"):
-        return tokens.is_(tokens.after_brackets(end), "word")  # "the Kell (red) and Ost (blue) lamps"
-    return tokens.is_(end, "comma") and tokens[end + 1].text.endswith("ly") and tokens.is_(end + 2, "word", "past")
+    if tokens.is_(end, "open"):
+        return tokens.is_(tokens.after_brackets(end), "word", "name")  # "the Kell (red) and Ost (blue) lamps"
+    if tokens.is_(end - 2, "det") and tokens.is_(end - 1, "name") and tokens.is_(end, "and"):
+        return tokens.is_(end + 1, "name") and tokens.is_(end + 2, "word")  # "the Kell and Ost parts"
+    if not tokens.is_(end, "comma"):
+        return False
+    adverb = tokens[end + 1].text.endswith("ly") and tokens.is_(end + 2, "word", "past")
+    described = tokens[end - 1].text.endswith("ing") or ADJECTIVE.search(tokens[end - 1].text) is not None
+    return adverb or (described and tokens.is_(end + 1, "word") and tokens.is_(end + 2, "word"))  # "close lying, wiry"
+
+
+def is_superlative(phrase: Phrase) -> bool:
+    """Return whether a phrase singles out what only a place or time makes so: "one of the oldest inns"."""
+    return phrase.kind != "name" and _SUPERLATIVE.search(phrase.text) is not None
 
 
 def _last_of_adjectives(tokens: Tokens, end: int) -> int:
@@ -184,6 +199,7 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
             or (tag == "pres" and not acts and not one and following not in {"det", "name", "num", "poss", "pron"})
             or (tag == "pres" and acts and determined and place == begin)
             or (tag == "det" and place > begin and token.text in {"other", "most"})
+            or (token.text in {"inside", "outside"} and inside and following == "word")  # "the upper inside corner"
             or (tag == "and" and _joins_adjectives(tokens, place, begin))
             or (
                 tag == "comma"
@@ -491,6 +507,12 @@ Aside = tuple[str, Phrase]
 
 def prepositional(tokens: Tokens, place: int) -> tuple[str, list[Phrase], int] | None:
     """Read a preposition with its phrases, unless a clause follows it: "after the mill burned"."""
+    read = _prepositional(tokens, place)
+    named = _named_by(tokens, read[1], read[2]) if read and read[0] == "by" else None
+    return ("by", [named], named.end) if named else read
+
+
+def _prepositional(tokens: Tokens, place: int) -> tuple[str, list[Phrase], int] | None:
     preposition = tokens[place].text.lower()
     phrase = noun_phrase(tokens, place + 1)
     if not phrase:
@@ -518,6 +540,15 @@ def prepositional(tokens: Tokens, place: int) -> tuple[str, list[Phrase], int] |
     if phrase.kind == "pronoun" and preposition not in {"of"} and verb_at(tokens, end):
         return None
     return preposition, phrases, end
+
+
+def _named_by(tokens: Tokens, phrases: list[Phrase], end: int) -> Phrase | None:
+    """Return the name behind a role, "by its owner and keeper, Bo Ray": he did it."""
+    name = noun_phrase(tokens, end + 1) if tokens.is_(end, "comma") else None
+    role = len(phrases) == 1 and phrases[0].kind == "noun" and PERSONS.search(phrases[0].head)
+    if not (role and name) or name.kind != "name" or name.before or name.determiner:
+        return None
+    return name if tokens.is_(name.end, "stop", "comma", "and", "prep") else None
 
 
 def opening(tokens: Tokens, place: int) -> tuple[int, list[tuple[str, Phrase]]] | None:

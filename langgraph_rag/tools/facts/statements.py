@@ -312,7 +312,9 @@ HOLLOW = frozenset(  # nouns that say nothing of themselves
     "same follow addition total best worst largest biggest greatest acronym term most more some many others first "
     "last second third former latter process while things people need individual".split()
 )
-_TAKES_ONE = frozenset("is was are were as of by in on at from to with for into became means".split())
+_TAKES_ONE = frozenset(
+    "is was are were as of by in on at from to with for into became means elected appointed crowned ordained".split()
+)
 LONGEST_RELATION = 9  # words
 _LONGEST_END = 14  # words
 _LONGEST_WHOLE = 18  # with what belongs to an end

@@ -364,8 +364,9 @@ def _rank_end(tokens: list[Token], place: int, name: Token) -> int:
     other = tokens[place + 1]
     if tokens[place].text == "for" and _AWARD.search(name.text) and other.tag == "name":
         return place + 1 if _FOR_WHAT.match(other.text) else 0
-    if tokens[place].text in {"for", "on"} and other.tag == "name" and _HEADS_BODY.fullmatch(name.text):
-        return place + 1  # "Council for Ost Education"
+    if tokens[place].text in {"for", "on"} and _HEADS_BODY.fullmatch(name.text):
+        at = place + 1 + (other.text == "the")
+        return at if at < len(tokens) and tokens[at].tag == "name" else 0  # "Council on the Ost Trade"
     if tokens[place].text == "to" and other.text[0].isupper() and (other.tag == "be" or is_base(other.text.lower())):
         at = place + 2  # "Who Wants to Be a Star"
         at += at < len(tokens) and tokens[at].tag == "det"
