@@ -961,11 +961,7 @@ def test_who_is_meant_first_and_who_belongs_to_whom(title: str, text: str, facts
             "Ost Inn is one of the oldest houses in the valley of the Kell.",
             ["Ost Inn | is | one of the oldest houses in the valley of the Kell"],
         ),
-        (
-            "Kell",
-            "Kell is the only town in Norland that has a port.",
-            ["Kell | is | only town in Norland that has a port"],
-        ),
+        ("Kell", "Kell is the only town in Norland.", ["Kell | is only town in | Norland"]),
         ("Kell", "Kell is the oldest town.", ["Kell | is | oldest town"]),
         ("Kell Hound", "It is a dog with a fine looking, curly coat.", ["Kell Hound | is | dog"]),
         ("Kell Mill", "Kell Mill has a large, heavy door.", ["Kell Mill | has | large, heavy door"]),

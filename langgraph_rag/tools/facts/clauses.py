@@ -12,6 +12,7 @@ from langgraph_rag.tools.facts.names import life_dates, topic_of
 from langgraph_rag.tools.facts.phrases import (
     ADJECTIVE,
     ALIKE,
+    AMONG,
     COMPOUND,
     REPORTS,
     TWO_OBJECTS,
@@ -503,7 +504,9 @@ class Clauses:
         if of and len(phrases) == 1 and (of.kind == "name" or phrases[0].head in HOLLOW):
             noun = f"{phrases[0].before} of {of.text}"  # "became a singer of Kell in 2009"
         split = of is not None and of.kind == "noun" and of.determiner in {"a", "an"}  # "name of a key in English"
-        split = split or is_superlative(phrases[0])
+        among = prepositional(tokens, end) if is_superlative(phrases[0]) and tokens[end].text in AMONG else None
+        if among and among[1][0].kind == "noun":
+            end, split = among[2], True  # it belongs to the end of the fact
         return self._more(subject, f"{text} {noun}".strip(), end, asides, until, split=split)
 
     def _measures(self, subject: Subject, text: str, phrase: Phrase | None) -> int:

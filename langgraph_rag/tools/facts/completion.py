@@ -7,7 +7,7 @@ taken along if it is short and refers to nothing outside of it; otherwise the fa
 import re
 from dataclasses import replace
 
-from langgraph_rag.tools.facts.phrases import Phrase, is_superlative, noun_phrase, verb_at
+from langgraph_rag.tools.facts.phrases import AMONG, Phrase, is_superlative, noun_phrase, verb_at
 from langgraph_rag.tools.facts.words import Tokens, is_base, tag_of
 
 _MOST_WORDS = 12  # of what belongs to an end
@@ -133,7 +133,7 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # no
     if said in _IS and " " not in phrase.text and following in _TO_WHAT and not _is_relative(tokens, at):
         what = noun_phrase(tokens, at + 1)  # "is a tribute to the people of Ost"
         return None if what and what.kind == "name" else _with_modifier(tokens, phrase, at)
-    if said in _IS and is_superlative(phrase) and tokens.is_(at + tokens.is_(at, "past"), "prep"):
+    if said in _IS and following in AMONG and _is_common(tokens, at + 1) and is_superlative(phrase):
         return _with_modifier(tokens, phrase, at)
     many = _MANY.match(f"{phrase.determiner} {phrase.text}".lstrip()) or _MANY.match(phrase.text)
     vague = bool(many or _KIND_ONLY.fullmatch(phrase.text)) and _is_plain(phrase.text)

@@ -25,6 +25,8 @@ _SUPERLATIVE = re.compile(
     r"\b(?:most|least|best|worst|only|(?!(?:forest|interest|request|modest|honest|harvest|protest|contest|priest|earnest"
     r"|northwest|southwest|manifest|conquest|digest|tempest|inquest)\b)[a-z]{3,}est)\b"
 )
+AMONG = frozenset("in on of among to since".split())
+"""Prepositions of what a superlative is chosen from."""
 _HAVING = frozenset(
     "using featuring starring containing including covering describing involving requiring allowing providing "
     "connecting surrounding regarding concerning comprising depicting representing celebrating offering".split()
