@@ -141,7 +141,7 @@ def _goes_on(tokens: Tokens, end: int) -> bool:
         return tokens.is_(end + 1, "num") and tokens.is_(end + 2, "word")
     if tokens.is_(end, "open"):
         return tokens.is_(tokens.after_brackets(end), "word", "name")  # "the Kell (red) and Ost (blue) lamps"
-    if tokens.is_(end - 2, "det") and tokens.is_(end - 1, "name") and tokens.is_(end, "and"):
+    if tokens[end - 2].text.lower() == "the" and tokens.is_(end - 1, "name") and tokens.is_(end, "and"):
         return tokens.is_(end + 1, "name") and tokens.is_(end + 2, "word")  # "the Kell and Ost parts"
     if not tokens.is_(end, "comma"):
         return False
