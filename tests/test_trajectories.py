@@ -135,6 +135,28 @@ async def test_filters_reject_with_a_reason(kb: KnowledgeBase, tmp_path: Path) -
         await kept("good")
 
 
+async def test_a_judge_makes_right_the_answer_that_it_saw_and_no_other_of_the_question(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    runs = list[Outcome]()
+    for answer in ("by a woman named Vint", "Casper Holm"):
+        graph = create_native_rag(ScriptedModel.of([say(answer)]), kb).compile()
+        runs += await record_trajectories(graph, [QUESTION], tmp_path / answer)
+    made = {"id": "1", "judge": "j", "answers": ["Orla Vint"], "error": None}
+    judged: Any = [{**made, "answer": runs[0]["answer"], "correct": True}]
+    judged.append({**made, "answer": runs[1]["answer"], "correct": False})
+
+    rows, rejected = await make_rows(runs, ["answer_from_passages"], as_written, {}, kb, ["right"], judged)
+    assert [json.loads(row["reply"])["answer"] for row in rows] == ["by a woman named Vint"]
+    assert [row["reason"] for row in rejected] == ["the answer is not right"]
+    (pair,), _ = preference_pairs(runs, judged)
+    assert [json.loads(pair[name])["answer"] for name in ("chosen", "rejected")] == [
+        "by a woman named Vint",
+        "Casper Holm",
+    ]
+    assert preference_pairs(runs)[0] == []
+
+
 FACTS = [["Nine Tides", "directed by", "Ilse Tarrant"], ["Ilse Tarrant", "married", "Corwen Ashlade"]]
 
 

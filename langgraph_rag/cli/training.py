@@ -25,7 +25,7 @@ from langgraph_rag.cli.options import (
 )
 from langgraph_rag.context import Context
 from langgraph_rag.errors import RagError
-from langgraph_rag.evaluation.judging import judgements_of
+from langgraph_rag.evaluation.judging import Judgement, judgements_of
 from langgraph_rag.evaluation.origin import model_by_name
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.places import located
@@ -39,7 +39,18 @@ from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.aligner import Trained, train_aligner
 from langgraph_rag.training.examples import in_words, prepare
 from langgraph_rag.training.recipe import RECIPES, read_recipe, recipe_text
-from langgraph_rag.training.rows import FILTERS, PROMPTS, RowSet, SetReport, Source, gold_of, report_of, write_sets
+from langgraph_rag.training.rows import (
+    FILTERS,
+    PROMPTS,
+    RowSet,
+    SetReport,
+    Source,
+    gold_of,
+    is_right,
+    judged_right,
+    report_of,
+    write_sets,
+)
 from langgraph_rag.training.sets import SETS, rows_of_set
 from langgraph_rag.training.trajectories import read_trajectories, record_trajectories
 
@@ -171,12 +182,12 @@ def rows(
     for name in set_names:
         expect_name("set", name, [*SETS, *PROMPTS])
     read = load_questions(questions)
-    runs, judgements, sources = list[Outcome](), [], list[Source]()
+    runs, judgements, sources = list[Outcome](), list[Judgement](), list[Source]()
     for folder in trajectories:
         of_folder = read_trajectories(folder)
         runs += of_folder
         judgements += judgements_of(of_folder, folder)
-        sources.append(_source(folder, of_folder))
+        sources.append(_source(folder, of_folder, judgements))
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
         gold = gold_of(located(read, base), base)
         made = {
@@ -189,15 +200,16 @@ def rows(
         _tell_set(name, one.report, out)
 
 
-def _source(folder: Path, runs: Sequence[Outcome]) -> Source:
+def _source(folder: Path, runs: Sequence[Outcome], judgements: Sequence[Judgement]) -> Source:
     settings: Mapping[str, Any] = json.loads((folder / "run.json").read_bytes())
+    judged = judged_right(judgements)
     return Source(
         method=settings["method"],
         model=model_by_name(settings["model"]),
         knowledge_base=Path(settings["knowledge_base"]).name,
         passages=settings.get("knowledge_base_fingerprint", ""),
         questions=len(runs),
-        right=sum(run["em"] == 1 for run in runs),
+        right=sum(is_right(run, judged) for run in runs),
     )
 
 

@@ -2,14 +2,15 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
+from langgraph_rag.evaluation.judging import Judgement
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.records import Supported, tokens_spent
-from langgraph_rag.training.rows import PROMPTS, RejectedRow, is_right, reply_text
+from langgraph_rag.training.rows import PROMPTS, RejectedRow, is_right, judged_right, reply_text
 from langgraph_rag.training.trajectories import Call, Message
 
 _WRONG = 0.5  # F1 below which an answer is wrong, and not just worded otherwise
@@ -26,7 +27,9 @@ class Pair(TypedDict):
     rejected: str
 
 
-def preference_pairs(runs: Iterable[Outcome]) -> tuple[list[Pair], list[RejectedRow]]:
+def preference_pairs(
+    runs: Iterable[Outcome], judgements: Iterable[Judgement] = ()
+) -> tuple[list[Pair], list[RejectedRow]]:
     """Return a pair for each right and wrong run of one question, where they part.
 
     This is the first turn of the right run at which the wrong one was shown the same and replied otherwise: all that
@@ -36,13 +39,14 @@ def preference_pairs(runs: Iterable[Outcome]) -> tuple[list[Pair], list[Rejected
     Returns:
         The pairs, each once, and the questions without any, with the reason.
     """
-    by_question = defaultdict[str, list[Outcome]](list)
+    judged, by_question = judged_right(judgements), defaultdict[str, list[Outcome]](list)
     for run in runs:
         by_question[run["id"]].append(run)
     pairs, rejected = dict[str, Pair](), list[RejectedRow]()
     for id_, of_question in by_question.items():
-        right = [run for run in of_question if is_right(run)]
-        wrong = [run for run in of_question if run["f1"] is not None and run["f1"] < _WRONG]
+        right = [run for run in of_question if is_right(run, judged)]
+        others = [run for run in of_question if not is_right(run, judged)]
+        wrong = [run for run in others if run["f1"] is not None and run["f1"] < _WRONG]
         found = [pair for one in right for other in wrong if (pair := _parting(one, other))]
         pairs |= {json.dumps([pair["messages"], pair["chosen"], pair["rejected"]]): pair for pair in found}
         if not found:
@@ -98,12 +102,13 @@ class Gating(TypedDict):
     tokens: int
 
 
-def gatings(runs: Iterable[Outcome]) -> list[Gating]:
+def gatings(runs: Iterable[Outcome], judgements: Iterable[Judgement] = ()) -> list[Gating]:
     """Return what the gate measured in runs of `adaptive`, a row for each of its decisions."""
-    return [row for run in runs if run["usage"] for row in _gatings(run, run.get("events", []))]
+    judged = judged_right(judgements)
+    return [row for run in runs if run["usage"] for row in _gatings(run, run.get("events", []), judged)]
 
 
-def _gatings(run: Outcome, events: Sequence[Any]) -> Iterator[Gating]:
+def _gatings(run: Outcome, events: Sequence[Any], judged: Container[tuple[str, str | None]]) -> Iterator[Gating]:
     usage, read = run["usage"], dict[str, Any]()
     assert usage is not None
     for event in events:
@@ -120,7 +125,7 @@ def _gatings(run: Outcome, events: Sequence[Any]) -> Iterator[Gating]:
                 missing=len(read["missing"]),
                 open=len(event["look_ups"]),
                 way=event["way"],
-                right=is_right(run),
+                right=is_right(run, judged),
                 f1=run["f1"],
                 calls=usage["calls"],
                 tokens=tokens_spent(usage),

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -167,11 +167,11 @@ async def make_rows(
         expect_name("prompt", name, PROMPTS)
     for name in filters:
         expect_name("filter", name, FILTERS)
-    judged = {one["id"] for one in judgements if one["correct"]}
+    judged = judged_right(judgements)
     rows, rejected = list[Row](), list[RejectedRow]()
     for run in runs:
         of_question = gold.get(run["id"], Gold())
-        why = _unfit(run, of_question, filters, run["id"] in judged)
+        why = _unfit(run, of_question, filters, judged)
         for call in run.get("calls", []):
             if call["prompt"] not in prompts:
                 continue
@@ -200,15 +200,20 @@ def _row(run: Outcome, call: Call, learned: Labelled) -> Row:
     )
 
 
-def is_right(run: Outcome, judged_right: bool = False) -> bool:
+def judged_right(judgements: Iterable[Judgement]) -> set[tuple[str, str | None]]:
+    """Return the ids and answers that a judge finds correct: another run of a question has an answer of its own."""
+    return {(one["id"], one["answer"]) for one in judgements if one["correct"]}
+
+
+def is_right(run: Outcome, judged: Container[tuple[str, str | None]] = ()) -> bool:
     """Return whether the answer of a run is right: by exact match, or because a judge says so."""
-    return run["em"] == 1 or judged_right
+    return run["em"] == 1 or (run["id"], run["answer"]) in judged
 
 
-def _unfit(run: Outcome, gold: Gold, filters: Sequence[Filter], judged_right: bool) -> str:
+def _unfit(run: Outcome, gold: Gold, filters: Sequence[Filter], judged: Container[tuple[str, str | None]]) -> str:
     if run["error"] is not None:
         return "the run failed"
-    if "right" in filters and not is_right(run, judged_right):
+    if "right" in filters and not is_right(run, judged):
         return "the answer is not right"
     found = {entry["passage_id"] for entry in run.get("evidence", [])}
     if "evidence" in filters and not (gold.groups and all(found.intersection(ids) for ids in gold.groups)):

@@ -55,8 +55,8 @@ async def rows_of_set(
     """
     expect_name("set", name, [*SETS, *PROMPTS])
     if name == PAIRS:
-        return preference_pairs(runs)
+        return preference_pairs(runs, judgements)
     if name == GATE:
-        return gatings(runs), []
+        return gatings(runs, judgements), []
     one = _LABELLED.get(name, _Set((name,), as_written))
     return await make_rows(runs, one.prompts, one.label, gold, kb, filters, judgements)
