@@ -323,7 +323,7 @@ def test_from_questions_to_rows_on_the_command_line(
     again = run("train", "trajectories", *asked, "--out", tmp_path / "t", "--limit", "3")
     assert again.stdout == recorded.stdout
 
-    sets = ["--set", "integrator", "--set", "answer_from_triples", "--set", "pairs", "--set", "gate"]
+    sets = ["--set", "integrator", "--set", "answer_from_triples", "--set", "pairs"]
     made = run("train", "rows", *asked, "--trajectories", tmp_path / "t", "--out", tmp_path / "r", *sets)
 
     manifest = json.loads((tmp_path / "r" / "rows.json").read_text())
@@ -339,3 +339,32 @@ def test_from_questions_to_rows_on_the_command_line(
     wrong = ["--trajectories", tmp_path / "t", "--out", tmp_path / "r", "--set", "x"]
     told = refuse(monkeypatch, capsys, "train", "rows", *asked, *wrong)
     assert told.startswith("error: unknown set 'x': expected one of integrator, reasoner, ")
+
+
+def test_rows_of_other_questions_or_of_another_method_or_in_a_used_folder_are_refused(
+    sample_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = tmp_path / "asked.jsonl"
+    lines = (SAMPLE / "questions.jsonl").read_text().splitlines()[:2]
+    asked.write_text("\n".join(lines))
+    runs, out = tmp_path / "t", tmp_path / "r"
+    run("train", "trajectories", "--kb", sample_folder, "--questions", asked, "--out", runs)
+
+    def refused(set_name: str = "integrator") -> str:
+        given = ["--kb", sample_folder, "--questions", asked, "--trajectories", runs, "--out", out, "--set", set_name]
+        return refuse(monkeypatch, capsys, "train", "rows", *given)
+
+    for name in ("gate", "reasoner"):
+        assert f"turns of the set '{name}', got none in those of cirag" in refused(name)
+    first = json.loads(lines[0])
+    asked.write_text("\n".join([json.dumps({**first, "question": "Who is it?"}), lines[1]]))
+    assert f"such as {first['question']!r} ('q01'), got 'Who is it?'" in refused()
+    asked.write_text(lines[0])
+    assert "('q02'), got no such id" in refused()
+    assert not out.exists()
+    lost = [{**json.loads(line), "supporting_ids": ["nowhere"]} for line in lines]
+    asked.write_text("\n".join(map(json.dumps, lost)))
+    given = ["--kb", sample_folder, "--questions", asked, "--trajectories", runs, "--out", out]
+    told = run("train", "rows", *given, "--set", "integrator")
+    assert "1 of 1 supporting ids ('nowhere') are of no passage" in told.stderr
+    assert "expected a new folder for the sets, got" in refused()

@@ -30,6 +30,7 @@ from langgraph_rag.evaluation.origin import model_by_name
 from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.places import located
 from langgraph_rag.evaluation.questions import Question, load_questions
+from langgraph_rag.evaluation.run_folder import is_new
 from langgraph_rag.evaluation.runner import check_folder
 from langgraph_rag.methods import create
 from langgraph_rag.models.loading import load_model
@@ -181,6 +182,8 @@ def rows(
         expect_name("filter", name, [*FILTERS, "none"])
     for name in set_names:
         expect_name("set", name, [*SETS, *PROMPTS])
+    if not is_new(out):  # rows.json tells of the sets of one call only, and goes into the cards of models
+        raise RagError(f"expected a new folder for the sets, got {out}")
     read = load_questions(questions)
     runs, judgements, sources = list[Outcome](), list[Judgement](), list[Source]()
     for folder in trajectories:
@@ -188,16 +191,34 @@ def rows(
         runs += of_folder
         judgements += judgements_of(of_folder, folder)
         sources.append(_source(folder, of_folder, judgements))
+    _check_asked(runs, read, questions)
     with KnowledgeBase.open(kb, embedder(embeddings), read_only=True) as base:
-        gold = gold_of(located(read, base), base)
+        asked = located(read, base)
+        tell_unknown_passages(base, asked)
+        gold = gold_of(asked, base)
         made = {
             name: asyncio.run(rows_of_set(name, runs, gold, base, chosen, judgements))  # type: ignore[arg-type]
             for name in set_names
         }
     sets = {name: RowSet(found, rejected, report_of(found, rejected)) for name, (found, rejected) in made.items()}
+    for name, one in sets.items():
+        if not one.rows and not one.rejected:
+            methods = ", ".join(dict.fromkeys(source["method"] for source in sources))
+            raise RagError(f"expected trajectories with turns of the set {name!r}, got none in those of {methods}")
     write_sets(out, sets, sources, chosen)
     for name, one in sets.items():
         _tell_set(name, one.report, out)
+
+
+def _check_asked(runs: Sequence[Outcome], read: Sequence[Question], file: Path) -> None:
+    """Check that the questions are those that were asked: the gold passages of others would label the turns."""
+    texts = {question["id"]: question["question"] for question in read}
+    for run in runs:
+        if (text := texts.get(run["id"])) != run["question"]:
+            raise RagError(
+                f"expected the questions of the trajectories in {file}, such as {run['question']!r} ({run['id']!r}), "
+                f"got {'no such id' if text is None else repr(text)}"
+            )
 
 
 def _source(folder: Path, runs: Sequence[Outcome], judgements: Sequence[Judgement]) -> Source:

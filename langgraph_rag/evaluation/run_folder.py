@@ -56,6 +56,11 @@ def alone(out: Path) -> Iterator[None]:
         lock.release()
 
 
+def is_new(out: Path) -> bool:
+    """Return whether a folder is missing or empty, so that nothing in it can be overwritten."""
+    return not out.exists() or out.is_dir() and all(path.name == LOCK for path in out.iterdir())
+
+
 @contextmanager
 def keeping(path: Path, entries: Iterable[Mapping[str, Any]]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """Write the entries so far to a file, a line of JSON each, and yield a function that appends one and flushes it."""

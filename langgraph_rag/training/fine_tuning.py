@@ -17,9 +17,8 @@ from tqdm.auto import tqdm
 from typing_extensions import TypedDict
 
 from langgraph_rag.errors import MissingExtraError
-from langgraph_rag.evaluation.run_folder import alone, replace_file, writing
+from langgraph_rag.evaluation.run_folder import alone, is_new, replace_file, writing
 from langgraph_rag.progress import hidden
-from langgraph_rag.tools.stores.opening import LOCK
 from langgraph_rag.training.examples import Data, Example, Examples, length_of
 from langgraph_rag.training.model_card import model_card
 from langgraph_rag.training.recipe import Recipe
@@ -189,7 +188,7 @@ def merge(adapter: str | Path, out: str | Path) -> None:
     adapter, out = Path(adapter), Path(out)
     if not (adapter / "adapter_config.json").exists():
         raise TrainingError(f"expected the folder of an adapter, got {adapter}")
-    if not _is_new(out):
+    if not is_new(out):
         raise TrainingError(f"expected a new folder for the merged model, got {out}")
     loaded = AutoPeftModelForCausalLM.from_pretrained(adapter, dtype=torch.float32)
     base = loaded.peft_config["default"].base_model_name_or_path
@@ -201,12 +200,8 @@ def merge(adapter: str | Path, out: str | Path) -> None:
 
 # --- the folder of a run ---
 def _check_free(out: Path) -> None:
-    if not (out / TRAINING).exists() and not _is_new(out):
+    if not (out / TRAINING).exists() and not is_new(out):
         raise TrainingError(f"expected a new folder for the model, or that of a stopped run, got {out}")
-
-
-def _is_new(folder: Path) -> bool:
-    return not folder.exists() or all(path.name == LOCK for path in folder.iterdir())
 
 
 def _state_of(out: Path, examples: Examples) -> State:
