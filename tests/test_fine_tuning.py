@@ -20,7 +20,7 @@ from langgraph_rag.prompts.cirag import INTEGRATE
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.examples import prepare
 from langgraph_rag.training.recipe import RECIPES, Recipe, read_recipe, recipe_text
-from langgraph_rag.training.rendering import TrainingError
+from langgraph_rag.training.rendering import NO_LOSS, TrainingError
 from langgraph_rag.training.rows import reply_text
 
 tuning: Any = pytest.importorskip("langgraph_rag.training.fine_tuning")
@@ -173,11 +173,21 @@ def test_a_killed_run_goes_on_and_ends_with_the_weights_of_an_undisturbed_one(
 def test_other_rows_or_another_base_are_no_continuation(base: Path, few: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     tuning._state_of(_made(out), prepare([few], str(base), recipe()))
+    same = few.with_name("same.jsonl")
+    same.write_text(few.read_text())
     few.write_text(few.read_text().replace("Step 3.", "Step three."))
 
     with pytest.raises(TrainingError, match=r"other settings or data \(rows, or weights of the base\)"):
         tuning.fine_tune(prepare([few], str(base), recipe()), out, progress=False)
     other = make_family_model(tmp_path / "other", "headers")
+    weights = base / "model.safetensors"
+    kept = weights.read_bytes()
+    changed = bytearray(kept)
+    changed[len(kept) // 2] ^= 1  # of the same size, as another model of this kind
+    weights.write_bytes(changed)
+    with pytest.raises(TrainingError, match=r"other settings or data \(rows, or weights of the base\)"):
+        tuning.fine_tune(prepare([same], str(base), recipe()), out, progress=False)
+    weights.write_bytes(kept)
     with pytest.raises(TrainingError, match=r"other settings or data \(base\)"):
         tuning.fine_tune(prepare([few], str(other), recipe()), out, progress=False)
     thesis = _made(tmp_path / "thesis") / "thesis.txt"
@@ -192,6 +202,18 @@ def _made(folder: Path) -> Path:
 
 
 # --- what is given ---------------------------------------------------------------------------------------------------
+def test_batches_have_the_labels_that_were_checked(base: Path, few: Path, tmp_path: Path) -> None:
+    examples = prepare([few], str(base), recipe(batch=3))
+    trainer = tuning._trainer(examples, tuning._model(examples), tmp_path, examples.train, [])
+    seen = list[tuple[list[int], list[int]]]()
+    for batch in trainer.get_train_dataloader():
+        for ids, labels, real in zip(*(batch[name] for name in ("input_ids", "labels", "attention_mask")), strict=True):
+            assert labels[real == 0].tolist() == [NO_LOSS] * int((real == 0).sum())
+            seen.append((ids[real == 1].tolist(), labels[real == 1].tolist()))
+
+    assert sorted(seen) == sorted((one["input_ids"].tolist(), one["labels"].tolist()) for one in examples.train)
+
+
 def test_rows_that_are_too_long_are_left_out_and_counted_and_none_is_cut(base: Path, few: Path) -> None:
     rows = [json.loads(line) for line in few.read_text().splitlines()]
     rows[0]["messages"][1]["content"] = "long " * 300
@@ -217,6 +239,7 @@ def test_recipes_are_those_of_the_papers_and_files_are_checked(tmp_path: Path) -
     for text, wrong in {
         "rank: 12": "rank: Unexpected keyword argument",
         "lora_rank: 12": "lora_rank: Input should be 8, 16, 32 or 64",
+        "device: tpu": "device: Input should be 'auto', 'cpu' or 'cuda'",
         "epochs: 0": "epochs: Input should be greater than or equal to 1",
         "- 1": "expected settings of a recipe",
         "a: [": "or a YAML file with settings",
@@ -237,6 +260,26 @@ def test_without_the_extra_it_is_named(
 
     assert "pip install 'langgraph-rag[train]'" in told
     assert MissingExtraError("x", "train")
+
+
+def test_a_base_without_weights_an_adapter_as_base_and_a_missing_gpu_are_told(
+    base: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in base.iterdir():
+        if file.suffix != ".safetensors":
+            (tmp_path / "bare" / file.name).parent.mkdir(exist_ok=True)
+            (tmp_path / "bare" / file.name).write_bytes(file.read_bytes())
+    examples = prepare([few], str(tmp_path / "bare"), recipe())
+    with pytest.raises(TrainingError, match=r"expected the weights of a language model in .*bare, got: .*safetensors"):
+        tuning.fine_tune(examples, tmp_path / "out", progress=False)
+    (tmp_path / "bare" / "config.json").unlink()
+    (tmp_path / "bare" / "adapter_config.json").write_text("{}")
+    with pytest.raises(TrainingError, match="expected a whole model, got an adapter, .*bare': merge it first"):
+        prepare([few], str(tmp_path / "bare"), recipe())
+    monkeypatch.setattr(tuning.torch.cuda, "is_available", lambda: False)
+    with pytest.raises(TrainingError, match="expected a GPU, as the recipe's device is cuda"):
+        tuning.rehearse(prepare([few], str(base), recipe(device="cuda")))
+    assert not (tmp_path / "out").exists()
 
 
 def test_only_an_adapter_is_merged_and_into_a_new_folder(base: Path, tmp_path: Path) -> None:

@@ -135,10 +135,11 @@ def fine_tune(examples: Examples, out: str | Path, *, progress: bool = True) -> 
     """
     out, recipe = Path(out), examples.recipe
     _check_free(out)
+    set_seed(recipe.seed)
+    model = _model(examples)
     with alone(out):
         state = _state_of(out, examples)
-        set_seed(recipe.seed)
-        trainer = _trainer(examples, _model(examples), out / _CHECKPOINTS, examples.train, examples.held_back)
+        trainer = _trainer(examples, model, out / _CHECKPOINTS, examples.train, examples.held_back)
         trainer.add_callback(_Progress(progress))
         if (before := state["before"]) is None:
             before = state["before"] = _measured(trainer, examples)
@@ -294,8 +295,13 @@ def _in_half(recipe: Recipe) -> bool:
 
 def _model(examples: Examples) -> Any:
     """Load the base; weights that are trained stay in float32, as small changes would be rounded away."""
+    if _device(examples.recipe) == "cuda" and not torch.cuda.is_available():
+        raise TrainingError("expected a GPU, as the recipe's device is cuda, got a machine without: give device: cpu")
     half = _in_half(examples.recipe) and examples.recipe.lora_rank is not None
-    return AutoModelForCausalLM.from_pretrained(examples.base, dtype=torch.bfloat16 if half else torch.float32)
+    try:
+        return AutoModelForCausalLM.from_pretrained(examples.base, dtype=torch.bfloat16 if half else torch.float32)
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"expected the weights of a language model in {examples.base}, got: {error}") from error
 
 
 def _steps(examples: Examples) -> int:

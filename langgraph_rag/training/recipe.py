@@ -53,7 +53,7 @@ class Recipe:
     """Steps after which a checkpoint is written; a stopped run goes on from the last one."""
     preference_beta: Annotated[float, Field(gt=0)] = 0.1
     """Of DPO, for pairs: how far the model may depart from what it was."""
-    device: str = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to train: cpu, or cuda; auto is cuda if there is a GPU."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """Number format of the weights: auto is bfloat16 on a GPU, and float32 elsewhere."""

@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 from jinja2 import TemplateError
@@ -57,6 +58,8 @@ class Renderer:
                     continue  # not every model has a generation_config.json
                 ends |= set(of_model) if isinstance(of_model, list) else {of_model}
         except (OSError, ValueError) as error:
+            if (Path(base) / "adapter_config.json").exists():
+                raise TrainingError(f"expected a whole model, got an adapter, {base!r}: merge it first") from error
             raise TrainingError(f"expected a model's folder or name, got {base!r}: {error}") from error
         if not tokenizer.chat_template:
             raise TrainingError(
