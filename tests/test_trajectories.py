@@ -271,6 +271,15 @@ async def test_the_summarizer_is_labelled_by_gold_documents(
     assert (found.reply["summary"], found.label) == learned
 
 
+async def test_gold_sentences_are_found_whatever_their_spaces(kb: KnowledgeBase, gold: Gold) -> None:
+    (vint,) = kb.passages(["vint"])
+    values = {"documents": [{"title": vint["title"], "text": vint["text"]}], "known": []}
+    spaced = Gold(gold.groups, gold.passages, ["Vint  was born\nin Pellworth. "])
+    found = await summarized(turn(dualrag.SUMMARIZE, values, {"summary": None}, kb, spaced))
+
+    assert (found.reply["summary"], found.label) == ("Vint was born in Pellworth.", "gold sentence")
+
+
 async def test_without_gold_sentences_the_passage_stands_for_them(kb: KnowledgeBase, gold: Gold) -> None:
     values = {"documents": [{"title": "The Salt Road", "text": kb.passages(["salt-road"])[0]["text"]}], "known": []}
     without = Gold(gold.groups, gold.passages)

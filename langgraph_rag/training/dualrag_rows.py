@@ -62,7 +62,8 @@ async def summarized(turn: Turn) -> Labelled:
     if summary := told_in(turn.reply["summary"] or ""):
         return Labelled({"summary": summary})
     known = normalise(" ".join(values["known"]))
-    told = [sentence for one in found for sentence in gold.sentences if sentence in one["text"]]
+    sentences = [" ".join(sentence.split()) for sentence in gold.sentences]  # 2WikiMultiHopQA's have other spaces
+    told = [sentence for one in found for sentence in sentences if sentence in " ".join(one["text"].split())]
     told = told or [] if gold.sentences else [one["text"] for one in found]
     new = [sentence for sentence in dict.fromkeys(told) if normalise(sentence) not in known]
     return Labelled({"summary": " ".join(new)}, "gold sentence") if new else Labelled({"summary": None}, "none")
