@@ -20,7 +20,7 @@ from langgraph_rag.graphs.cirag import create_cirag
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.methods import create
 from langgraph_rag.models.loading import load_model
-from langgraph_rag.prompts import cirag, dualrag
+from langgraph_rag.prompts import cirag, dualrag, mgranrag
 from langgraph_rag.prompts.prompt import Prompt
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.dualrag_rows import identified, reasoned, summarized
@@ -135,6 +135,18 @@ async def test_filters_reject_with_a_reason(kb: KnowledgeBase, tmp_path: Path) -
         await kept("good")
 
 
+async def test_a_reply_that_was_cut_off_is_not_learned(kb: KnowledgeBase) -> None:
+    rows_read = ["1 | 0 | 1 | Vint", "2 | 1 | | Pellworth"]
+    whole = json.dumps({"evidence": rows_read})
+    replies = whole, whole[: whole.rindex("| P")]
+    prompt, reply = mgranrag.EXTRACT_EVIDENCE, {"evidence": rows_read[:1]}
+    calls = [{**call(prompt, {}, reply), "replies": [text]} for text in replies]
+    run: Any = {"id": "1", "error": None, "em": 1, "answer": "", "calls": calls}
+    rows, rejected = await make_rows([run], ["extract_evidence"], as_written, {}, kb)
+
+    assert (len(rows), [row["reason"] for row in rejected]) == (1, ["the reply was cut off"])
+
+
 async def test_a_judge_makes_right_the_answer_that_it_saw_and_no_other_of_the_question(
     kb: KnowledgeBase, tmp_path: Path
 ) -> None:
@@ -193,6 +205,15 @@ def test_a_reply_is_learned_in_the_order_of_its_schema() -> None:
         reply_text(ANSWER_OR_LOOK_UP, reply) == '{"thought": "é", "sentences": [1], "missing": [], "answer": "Norway"}'
     )
     assert ANSWER_OR_LOOK_UP.reply.model_validate_json(reply_text(ANSWER_OR_LOOK_UP, reply))
+
+
+def test_rows_of_evidence_are_learned_as_the_schema_has_them() -> None:
+    rows = ["2 | 0 | | Ada Moss; Bergen", "1 | 1 | 0, 2 | Ada Moss", "3 | | 1 |"]
+    reply = mgranrag.Extraction.model_validate({"thought": "T", "evidence": rows})
+    learned = reply_text(mgranrag.EXTRACT_EVIDENCE, reply.model_dump())
+
+    assert json.loads(learned)["evidence"] == rows
+    assert mgranrag.Extraction.model_validate_json(learned) == reply
 
 
 # --- DualRAG's sets --------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from typing_extensions import TypedDict
 
 from langgraph_rag.prompts.answering import JSON_ONLY, TitledText
@@ -58,11 +58,23 @@ def _read_row(row: object) -> object:
     }
 
 
+def _as_row(entry: EvidenceReply) -> str:
+    """Return a table row as models write it, for those that learn from it."""
+    numbers = [", ".join(map(str, some)) for some in (entry.full, entry.partial)]
+    cells = [str(entry.sentence), *numbers, "; ".join(entry.phrases)]
+    return " |".join(f" {cell}" if cell else "" for cell in cells).strip()
+
+
+_EvidenceRow = Annotated[
+    EvidenceReply, BeforeValidator(_read_row), PlainSerializer(_as_row), WithJsonSchema({"type": "string"})
+]
+
+
 class Extraction(PromptReply):
     """The evidence in the passages of a round, and the questions that stay open, with the names found so far."""
 
     thought: str = ""
-    evidence: list[Annotated[EvidenceReply, BeforeValidator(_read_row), WithJsonSchema({"type": "string"})]]
+    evidence: list[_EvidenceRow]
     open: list[str] = Field(default_factory=list)
     unasked = {"thought": "", "evidence": []}
     unsaid = {"evidence": []}

@@ -19,6 +19,7 @@ from langgraph_rag.evaluation.outcomes import Outcome
 from langgraph_rag.evaluation.questions import Question
 from langgraph_rag.evaluation.run_folder import alone, read_entries, replace_file, writing
 from langgraph_rag.matching import resolve_triples
+from langgraph_rag.models.replies import read_reply
 from langgraph_rag.naming import expect_name
 from langgraph_rag.normal_forms import normalise, triple_key
 from langgraph_rag.prompts import adaptive, answering, cirag, dualrag, ircot, kirag, mgranrag, par_rag
@@ -224,7 +225,21 @@ def _unfit(run: Outcome, gold: Gold, filters: Sequence[Filter], judged: Containe
 def _unfit_call(call: Call, filters: Sequence[Filter]) -> str:
     if call["reply"] is None:
         return "the reply could not be read"
+    if _is_in_part(call):  # it would teach to stop early
+        return "the reply was cut off"
     return "the reply was repaired" if "unrepaired" in filters and call["repairs"] else ""
+
+
+def _is_in_part(call: Call) -> bool:
+    """Return whether only the whole items of a reply that was cut off were read."""
+    reply = PROMPTS[call["prompt"]].reply
+    if not reply.useful_in_part or not call["replies"]:
+        return False
+    try:
+        read_reply(call["replies"][-1], reply)
+    except ValueError:
+        return True
+    return False
 
 
 def gold_of(questions: Sequence[Question], kb: KnowledgeBase) -> dict[str, Gold]:
