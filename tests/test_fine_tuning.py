@@ -224,6 +224,8 @@ def test_rows_that_are_too_long_are_left_out_and_counted_and_none_is_cut(base: P
     assert examples.data["left_out"] == {"longer than 200 tokens": 1, "cannot be learned": 1}
     assert (examples.data["rows"], examples.data["held_back"]) == (len(examples.train), len(examples.held_back))
     assert examples.data["rows"] + examples.data["held_back"] == 8
+    small = make_family_model(base.with_name("small"), "chatml", context=150)  # can neither read nor be served it
+    assert prepare([few], str(small), recipe()).data["left_out"]["longer than 150 tokens"] == 1
     with pytest.raises(TrainingError, match="no row is left to train on: 9 longer than 5 tokens, 1 cannot be learned"):
         prepare([few], str(base), recipe(max_tokens=5))
     with pytest.raises(TrainingError, match=r"expected a file of rows, .*, got .*nowhere\.jsonl"):

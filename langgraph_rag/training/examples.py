@@ -19,7 +19,7 @@ from langgraph_rag.naming import counted
 from langgraph_rag.progress import hidden
 from langgraph_rag.training.preferences import Pair
 from langgraph_rag.training.recipe import Recipe
-from langgraph_rag.training.rendering import NO_LOSS, Renderer, TrainingError
+from langgraph_rag.training.rendering import NO_LOSS, Renderer, TrainingError, context_of
 from langgraph_rag.training.rows import MANIFEST, Manifest, Row
 
 _READER = TypeAdapter(Row | Pair)
@@ -87,6 +87,7 @@ def prepare(files: Sequence[Path], base: str, recipe: Recipe, *, progress: bool 
     kinds = {"chosen" in entry for entry in entries}
     if len(kinds) > 1:
         raise TrainingError(f"expected files of rows, or files of pairs, got both in {', '.join(given)}")
+    longest = min(recipe.max_tokens, context_of(base) or recipe.max_tokens)
     held_ids = _held_back([entry["id"] for entry in entries], recipe.held_back)
     train, held_back, left_out = list[Example](), list[Example](), Counter[str]()
     first = ""
@@ -97,8 +98,8 @@ def prepare(files: Sequence[Path], base: str, recipe: Recipe, *, progress: bool 
             left_out["cannot be learned"] += 1
             first = first or str(error)
             continue
-        if length_of(example) > recipe.max_tokens:
-            left_out[f"longer than {recipe.max_tokens:,} tokens"] += 1
+        if length_of(example) > longest:
+            left_out[f"longer than {longest:,} tokens"] += 1
             continue
         (held_back if entry["id"] in held_ids else train).append(example)
     if not train:

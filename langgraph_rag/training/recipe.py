@@ -46,7 +46,7 @@ class Recipe:
     accumulated: Count = 1
     """Batches in a step."""
     max_tokens: Count = 8192
-    """Most tokens of a row; longer ones are left out, and counted."""
+    """Most tokens of a row, or the context of the model if that is less; longer ones are left out, and counted."""
     held_back: Share = 0.05
     """Share of the questions whose rows are not trained on; their loss is measured before and after."""
     checkpoint_steps: Count = 100

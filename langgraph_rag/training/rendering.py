@@ -30,6 +30,17 @@ class Tokens(TypedDict):
     labels: list[int]
 
 
+def context_of(base: str) -> int | None:
+    """Return how many tokens a model can read and write, if its settings say that."""
+    from transformers import AutoConfig
+
+    try:
+        settings = AutoConfig.from_pretrained(base).get_text_config()
+    except OSError:
+        return None
+    return getattr(settings, "max_position_embeddings", None)
+
+
 @dataclass(frozen=True)
 class Renderer:
     """Renders rows by a chat template; `ends` are the tokens at which generation stops."""
