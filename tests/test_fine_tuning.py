@@ -19,6 +19,7 @@ from langgraph_rag.models.loading import load_model
 from langgraph_rag.prompts.cirag import INTEGRATE
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
 from langgraph_rag.training.examples import prepare
+from langgraph_rag.training.model_card import licence_of
 from langgraph_rag.training.recipe import RECIPES, Recipe, read_recipe, recipe_text
 from langgraph_rag.training.rendering import NO_LOSS, TrainingError
 from langgraph_rag.training.rows import reply_text
@@ -230,6 +231,21 @@ def test_rows_that_are_too_long_are_left_out_and_counted_and_none_is_cut(base: P
         prepare([few], str(base), recipe(max_tokens=5))
     with pytest.raises(TrainingError, match=r"expected a file of rows, .*, got .*nowhere\.jsonl"):
         prepare([few.with_name("nowhere.jsonl")], str(base), recipe())
+
+
+@pytest.mark.parametrize(
+    ("card", "licence"),
+    [
+        ("---\nlicense: apache-2.0\n---\n# A model", "apache-2.0"),
+        ("---\nlicense: other\nlicense_name: gemma\n---\n", "gemma"),
+        ("# A model", "unknown"),
+        ("---\n{\n---\n", "unknown"),
+    ],
+)
+def test_the_licence_of_the_base_is_that_of_its_card(card: str, licence: str, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(card)
+
+    assert licence_of(str(tmp_path)) == licence
 
 
 def test_recipes_are_those_of_the_papers_and_files_are_checked(tmp_path: Path) -> None:
