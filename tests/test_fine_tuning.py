@@ -193,8 +193,10 @@ def test_other_rows_or_another_base_are_no_continuation(base: Path, few: Path, t
         tuning.fine_tune(prepare([few], str(other), recipe()), out, progress=False)
     thesis = _made(tmp_path / "thesis") / "thesis.txt"
     thesis.write_text("Mine.")
-    with pytest.raises(TrainingError, match="expected a new folder for the model"):
-        tuning.fine_tune(prepare([few], str(base), recipe()), thesis.parent, progress=False)
+    for others in ("thesis.txt", "training.json"):
+        (thesis.parent / others).write_text('{"of": "another program"}')
+        with pytest.raises(TrainingError, match="expected a new folder for the model"):
+            tuning.fine_tune(prepare([few], str(base), recipe()), thesis.parent, progress=False)
 
 
 def _made(folder: Path) -> Path:

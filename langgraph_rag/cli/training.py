@@ -265,8 +265,10 @@ def fit(
     """Train a model on rows: an adapter or all weights, by TRL and PEFT."""
     settings = read_recipe(recipe)
     tell_loading()
-    from langgraph_rag.training.fine_tuning import fine_tune, rehearse
+    from langgraph_rag.training.fine_tuning import check_free, fine_tune, rehearse
 
+    if not dry_run:
+        check_free(out)  # before rows are rendered, which can take minutes
     examples = prepare(files, base, settings, progress=True)
     data = examples.data
     typer.echo(

@@ -134,7 +134,7 @@ def fine_tune(examples: Examples, out: str | Path, *, progress: bool = True) -> 
         OutcomesError: when the folder is in use by another run, or cannot be written to.
     """
     out, recipe = Path(out), examples.recipe
-    _check_free(out)
+    check_free(out)
     set_seed(recipe.seed)
     model = _model(examples)
     with alone(out):
@@ -200,9 +200,20 @@ def merge(adapter: str | Path, out: str | Path) -> None:
 
 
 # --- the folder of a run ---
-def _check_free(out: Path) -> None:
-    if not (out / TRAINING).exists() and not is_new(out):
-        raise TrainingError(f"expected a new folder for the model, or that of a stopped run, got {out}")
+def check_free(out: Path) -> None:
+    """Check that a folder is new, or that of a stopped run.
+
+    Raises:
+        TrainingError: when it holds something else, or a finished result.
+    """
+    if is_new(out):
+        return
+    try:
+        finished = json.loads((out / TRAINING).read_bytes())["figures"] is not None
+    except (OSError, ValueError, KeyError, TypeError) as error:  # the file may be missing, or another program's
+        raise TrainingError(f"expected a new folder for the model, or that of a stopped run, got {out}") from error
+    if finished:
+        raise TrainingError(f"{out} holds a finished model, which is not overwritten: give another folder")
 
 
 def _state_of(out: Path, examples: Examples) -> State:
@@ -216,12 +227,11 @@ def _state_of(out: Path, examples: Examples) -> State:
         before=None,
         figures=None,
     )
+    check_free(out)  # again, now that no other run can finish
     if not (out / TRAINING).exists():
         _keep(out, new)
         return new
     found: State = json.loads((out / TRAINING).read_bytes())
-    if found["figures"]:
-        raise TrainingError(f"{out} holds a finished model, which is not overwritten: give another folder")
     if found["digest"] != new["digest"]:
         settings = [name for name, value in new["recipe"].items() if found["recipe"].get(name) != value]
         other = ", ".join(settings) or ("base" if found["base"] != new["base"] else "rows, or weights of the base")
