@@ -598,6 +598,24 @@ async def test_a_gateway_may_refuse_a_schema_as_a_model_that_nobody_has(server: 
     assert with_schema(server) == [True, False]
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "The model returned an unsupported stream option",
+        "System role not supported with constrained decoding",
+        "max_tokens is too large for strict mode",
+    ],
+)
+async def test_a_refusal_that_sounds_like_one_of_something_else_is_decided_by_a_try_without_the_schema_last(
+    server: Server, told: str
+) -> None:
+    server.refusal = told
+
+    assert await who(server.model(max_tokens=4096)) == TARRANT
+    assert with_schema(server)[0]
+    assert not with_schema(server)[-1]
+
+
 async def test_an_internal_error_without_a_word_of_a_schema_tells_about_it_only_the_second_time(server: Server) -> None:
     broken: tuple[int, dict[str, str], Any] = (500, {}, {"error": {"message": "Internal server error"}})
     well: tuple[int, dict[str, str], Any] = (200, {}, completion(TARRANT.model_dump_json()))

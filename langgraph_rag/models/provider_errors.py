@@ -103,7 +103,7 @@ def may_refuse_schema(error: Exception) -> bool:
     """Return whether a request may have been refused because of its JSON schema; the same request without it tells.
 
     Servers say so in many words, some as an internal error, and gateways as a model that nobody has; clients refuse
-    schemas, too, without a status.
+    schemas, too, without a status. Words for something else ("stream") are in doubt, too, once it is left out in vain.
     """
     said, status = _said(error), _status(error)
     if status == HTTPStatus.NOT_FOUND:
@@ -111,10 +111,9 @@ def may_refuse_schema(error: Exception) -> bool:
     refused = status in _NOT_SUPPORTED | {HTTPStatus.INTERNAL_SERVER_ERROR}
     if not (refused or status is None and isinstance(error, _OF_CLIENTS)) or is_too_long(error):
         return False
-    known = (leaves_no_room, refuses_system, refuses_template_options, refuses_streaming)
     if _SCHEMA.search(said):
         return True
-    return not (_NO_MODEL.search(said) or _CONTENT.search(said) or any(is_it(error) for is_it in known))
+    return not (_NO_MODEL.search(said) or _CONTENT.search(said) or refuses_template_options(error))
 
 
 def refuses_schema(error: Exception) -> bool:
