@@ -467,6 +467,7 @@ def test_a_refusal_says_so_and_folds_what_was_found(tab: Tab) -> None:
 
     assert tab.answer() == "The documents do not say."
     assert "from none" not in tab.page.locator(".cost").inner_text()
+    assert "bears this out" not in tab.page.locator(".outcome").inner_text()  # a refusal needs no support
     assert not tab.page.locator(".evidence").is_visible()
     tab.page.get_by_text("What was found on the way").click()
     tab.page.locator(".evidence button").first.wait_for()

@@ -465,6 +465,11 @@ def test_the_offline_model_puts_names_for_pronouns(turns: list[str], question: s
         (["Which river flows past Hale?", "Orm"], "How long is it?", ["Hale"]),
         (["Who built Ost Mill?", "Ada Renk"], "When was it built?", []),
         (["When was Ada Renk born?", "1901"], "Who taught her?", []),
+        (["Who taught Ada Renk?", "Eva Lund"], "Where did she live?", ["Ada Renk"]),
+        (["Who was Ada Renk's mother?", "Eva Lund"], "Where was she born?", ["Ada Renk"]),
+        (["Who is older, Ada Renk or Karl Senn?", "Karl Senn"], "Where was he born?", ["Ada Renk"]),
+        (["Did Ada Renk know Eva Lund?", "yes"], "Where was she born?", ["Eva Lund"]),
+        (["Is Ost Mill older than Hale Bridge?", "no"], "Who built it?", ["Hale Bridge"]),
     ],
 )
 def test_the_offline_model_tells_what_a_pronoun_may_mean_besides(

@@ -66,7 +66,7 @@ class AnswerView:
         with self._place:
             if refused and result["usage"]["calls"] and normalise(result["answer"]) not in (UNANSWERABLE, UNASKED):
                 ui.label(f"In the model's words: {result['answer']}").classes("own-words")
-            elif caveat := CAVEATS[result["supported"]]:
+            elif not refused and (caveat := CAVEATS[result["supported"]]):
                 ui.label(caveat).classes("caveat")
             ui.label(" · ".join(filter(None, parts))).classes("cost")
             if refused and result["evidence"]:

@@ -8,7 +8,7 @@ from typing import Any
 from langgraph_rag.offline import Values
 from langgraph_rag.offline.descriptions import descriptions
 from langgraph_rag.offline.question import analyse
-from langgraph_rag.offline.words import is_name
+from langgraph_rag.offline.words import is_name, stems
 from langgraph_rag.prompts.conversation import Utterance
 from langgraph_rag.refusals import is_refusal
 from langgraph_rag.tools.ingest.spans import DATE, spot, stop_words
@@ -18,6 +18,8 @@ _ABOUT = re.compile(r"(?:(?:and|but) )?(?:(?:what|how) about )?(?P<name>[^?]+?) 
 _PRONOUN = re.compile(r"\b(?:(?P<person>s?he|him|his|her)|its?|they|them|their)\b(?=\W*(?P<next>\w*))", re.IGNORECASE)
 _OWNING = {"his", "her", "its", "their"}
 _PERSON = {"person", "which of two"}  # kinds of questions whose answer may be a person
+# and what is of their families
+_BETWEEN_PERSONS = frozenset(stems("wife mother brother cousin friend rival pupil taught knew met loved"))
 
 
 def restate_question(values: Values) -> dict[str, Any]:
@@ -48,16 +50,20 @@ def _again(conversation: Sequence[Utterance], name: str) -> str:
 
 
 def _meant(conversation: Sequence[Utterance], *, person: bool) -> list[str]:
-    """Return what a pronoun can refer to in the last turn with such: the answer, then the name in a simple question."""
+    """Return what a pronoun can mean, of the last turn with such: the answer, then the names of a simple question."""
     for asked, answer in reversed(list(_turns(conversation))):
         of_person = analyse(asked).wants in _PERSON
         meant = [answer] if person == of_person and is_name(answer) and not is_refusal(answer) else []
-        names = _things(asked)
-        if not (person and of_person) and len(names) == 1 and not descriptions(asked):
-            meant += names
+        if not descriptions(asked) and (not (person and of_person) or _names_persons(asked)):
+            meant += [name for name in _things(asked) if name not in meant]
         if meant:
             return meant
     return []
+
+
+def _names_persons(asked: str) -> bool:
+    """Return whether the names in a question for a person are of persons, too, and not of their works."""
+    return bool(analyse(asked).pair) or not _BETWEEN_PERSONS.isdisjoint(stems(asked))
 
 
 def _things(question: str) -> list[str]:
