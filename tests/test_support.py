@@ -121,6 +121,23 @@ def test_evidence_names_the_triple_of_its_sentence_that_has_the_answer_or_is_nea
     assert found == {**piece, "triple": expected}
 
 
+def test_of_the_triples_of_a_sentence_the_one_that_leads_to_the_other_evidence_is_taken() -> None:
+    film = passage("film", "Nine Mills", "Nine Mills is a film of 1968 by Orla Vint.")
+    told = [["Nine Mills", "is film of", "1968"], ["Nine Mills", "is film by", "Orla Vint"]]
+    triples = [Triple(triple=one, sources=[Source(passage_id="film", sentences=[0])]) for one in told]
+    (of_film,) = nearest_evidence("film", film, 1)
+
+    first, _ = traced_back(
+        [of_film, entry(VINT["sentences"][1])],
+        [film, VINT],
+        triples,
+        "Where was the maker of Nine Mills born?",
+        "Pellworth",
+    )
+
+    assert first["triple"] == ["Nine Mills", "is film by", "Orla Vint"]
+
+
 def test_evidence_names_the_source_of_its_passage() -> None:
     (found,) = traced_back([entry(VINT["sentences"][0], *IS)], [{**VINT, "source": "directors.pdf"}], [], "", "")
 

@@ -7,6 +7,7 @@ import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain, zip_longest
 from math import fsum
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -331,11 +332,12 @@ def answering_evidence(question: str, answer: str, passages: Sequence[Record], s
 
 
 def traced_back(
-    evidence: Iterable[Evidence], records: Iterable[Record], triples: Iterable[Triple], question: str, answer: str
+    evidence: Sequence[Evidence], records: Iterable[Record], triples: Iterable[Triple], question: str, answer: str
 ) -> list[Evidence]:
     """Return evidence with the sources and pages of its passages; if it has no triple, with the best of its sentence.
 
-    The best triple contains the answer, or else shares most words with the question.
+    The best triple contains the answer, or else shares most words with the question, and of several such, with the
+    evidence from other passages, so that the facts hang together.
     """
     passages = {record["id"]: record for record in records}
     stated: defaultdict[tuple[str, int], list[list[str]]] = defaultdict(list)
@@ -345,16 +347,21 @@ def traced_back(
                 stated[source["passage_id"], position].append(entry["triple"])
     wanted = _words(question)
 
-    def worth(triple: list[str]) -> tuple[bool, int]:
-        text = triple_text(triple)
-        return stands_in(answer, text), len(wanted & _words(text))
+    def worth(triple: list[str], others: set[str]) -> tuple[bool, int, int]:
+        words = _words(text := triple_text(triple))
+        return stands_in(answer, text), len(wanted & words), len(others & words)
+
+    def told_elsewhere(passage_id: str) -> set[str]:
+        others = (entry for entry in evidence if entry["passage_id"] != passage_id)
+        return set().union(*(_words(f"{entry['title']} {entry['sentence']}") for entry in others))
 
     def complete(entry: Evidence) -> Evidence:
         if (record := passages.get(entry["passage_id"])) is None:
             return entry
         if not entry["triple"] and entry["sentence"] in record["sentences"]:
             place = record["id"], record["sentences"].index(entry["sentence"])
-            entry = {**entry, "triple": max(stated[place], key=worth, default=[])}
+            best_of_all = partial(worth, others=told_elsewhere(record["id"]))
+            entry = {**entry, "triple": max(stated[place], key=best_of_all, default=[])}
         if "source" in record:
             entry = {**entry, "source": record["source"]}
         return {**entry, "page": page} if (page := page_of(record)) else entry
