@@ -18,8 +18,7 @@ _ABOUT = re.compile(r"(?:(?:and|but) )?(?:(?:what|how) about )?(?P<name>[^?]+?) 
 _PRONOUN = re.compile(r"\b(?:(?P<person>s?he|him|his|her)|its?|they|them|their)\b(?=\W*(?P<next>\w*))", re.IGNORECASE)
 _OWNING = {"his", "her", "its", "their"}
 _PERSON = {"person", "which of two"}  # kinds of questions whose answer may be a person
-# and what is of their families
-_BETWEEN_PERSONS = frozenset(stems("wife mother brother cousin friend rival pupil taught knew met loved"))
+_BETWEEN_PERSONS = "wife mother brother cousin friend rival pupil taught knew met loved"  # and words of their families
 
 
 def restate_question(values: Values) -> dict[str, Any]:
@@ -63,7 +62,7 @@ def _meant(conversation: Sequence[Utterance], *, person: bool) -> list[str]:
 
 def _names_persons(asked: str) -> bool:
     """Return whether the names in a question for a person are of persons, too, and not of their works."""
-    return bool(analyse(asked).pair) or not _BETWEEN_PERSONS.isdisjoint(stems(asked))
+    return bool(analyse(asked).pair) or not set(stems(_BETWEEN_PERSONS)).isdisjoint(stems(asked))
 
 
 def _things(question: str) -> list[str]:
