@@ -172,7 +172,7 @@ class Meter:
         self.usage["calls"] += 1
         try:
             yield call
-            took = round(self.seconds - began, 4)
+            took = round(self.seconds - began, 4) or 0.0001  # 0 would say that none was replied to
             self.usage["longest_call"] = max(self.usage["longest_call"], took)
             for account in payers:
                 account.longest_call = max(account.longest_call, took)
@@ -264,10 +264,16 @@ def stopped() -> bool:
     return bool(_stopped_by())
 
 
-def never_asked() -> Limit | Literal[""]:
-    """Return the limit that ended the search before the model was asked anything; empty if it was asked."""
+def never_answered() -> Limit | Literal[""]:
+    """Return the limit that ended the search before the model replied to anything; empty if it did."""
     meter = current_meter()
-    return "" if meter.before["calls"] or meter.usage["calls"] else _stopped_by()
+    return "" if meter.before["longest_call"] or meter.usage["longest_call"] else _stopped_by()
+
+
+def asked() -> bool:
+    """Return whether the model was asked anything, be it in vain."""
+    meter = current_meter()
+    return bool(meter.before["calls"] or meter.usage["calls"])
 
 
 def _stopped_by() -> Limit | Literal[""]:

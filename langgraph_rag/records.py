@@ -212,8 +212,8 @@ class Usage(TypedDict):
     `repairs` counts the replies that were asked for again. `dropped` counts the items of replies that the model
     invented or that were too many. `left_out` counts the items that were left out of prompts that were too long. Tokens
     are counted by the model; `estimated_tokens` are those of calls without such a count. `seconds` is the time in which
-    nodes ran; parallel nodes are counted once. `longest_call` is the time of the slowest model call, in seconds.
-    `ended_at` is the Unix time at which the last node ended.
+    nodes ran; parallel nodes are counted once. `longest_call` is the time of the slowest model call, in seconds, 0 if
+    none was replied to. `ended_at` is the Unix time at which the last node ended.
     """
 
     calls: int

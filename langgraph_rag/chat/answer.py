@@ -61,10 +61,10 @@ class AnswerView:
         refused = is_refusal(result["answer"])
         self._show(answered(result), "refusal" if refused else "")
         self._text.props(remove="aria-busy")
-        level = result.get("granularity", "none")
-        parts = [self._by, "" if level == "none" else f"from {level}", narrate_cost(result["usage"])]
+        level, usage = result.get("granularity", "none"), result["usage"]
+        parts = [self._by, "" if level == "none" else f"from {level}", narrate_cost(usage)]
         with self._place:
-            if refused and result["usage"]["calls"] and normalise(result["answer"]) not in (UNANSWERABLE, UNASKED):
+            if refused and usage["longest_call"] and normalise(result["answer"]) not in (UNANSWERABLE, UNASKED):
                 ui.label(f"In the model's words: {result['answer']}").classes("own-words")
             elif not refused and (caveat := CAVEATS[result["supported"]]):
                 ui.label(caveat).classes("caveat")

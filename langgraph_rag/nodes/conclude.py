@@ -11,7 +11,7 @@ from langgraph_rag.conclusions import concluded
 from langgraph_rag.concurrency.threads import in_thread
 from langgraph_rag.context import context
 from langgraph_rag.errors import EmbeddingsMismatchError
-from langgraph_rag.metering import never_asked, stopped
+from langgraph_rag.metering import asked, never_answered, stopped
 from langgraph_rag.models.streaming import show_answer
 from langgraph_rag.nodes.node import emit
 from langgraph_rag.normal_forms import first_of_each
@@ -107,10 +107,11 @@ class Conclude:
         reached = self.reached(state) if unasked else ""
         given = state.get("so_far") if is_refusal(state["answer"]) else state["answer"]
         answer = reached or given or state["answer"] or (UNASKED if unasked else UNANSWERABLE)
-        if (limit := never_asked()) and is_refusal(answer):
+        if (limit := never_answered()) and is_refusal(answer):
             own = getattr(context(), limit)
             named = f"the {limit} of the run around it" if own is None else f"{limit}={own}"
-            answer = f"This question cannot be answered: {named} was reached before the model was asked."
+            missed = "replied" if asked() else "was asked"
+            answer = f"This question cannot be answered: {named} was reached before the model {missed}."
         found = self.gathered(state) + ids_of(state["first_retrieval"])
         ranked = await self._filled_up(state["question"], list(dict.fromkeys(found)))
         ids = [*(entry["passage_id"] for entry in state["evidence"]), *state.get("read", [])]

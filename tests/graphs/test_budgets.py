@@ -287,6 +287,24 @@ async def test_an_answer_says_that_the_time_was_over_before_the_first_call(
     assert found["answer"].startswith("This question cannot be answered: deadline_s=0.05 was reached before")
 
 
+class _Slow(OfflineModel):
+    """Replies after the time of the question."""
+
+    async def _agenerate(self, *_: Any, **__: Any) -> Any:
+        await asyncio.sleep(30)
+
+
+async def test_an_answer_says_that_the_time_was_over_before_the_first_reply(method: Any, kb: KnowledgeBase) -> None:
+    kb.warm_up()
+    graph = method(_Slow(), kb).compile()
+
+    found = await graph.ainvoke({"question": "Who directed The Salt Road?"}, context={"deadline_s": 1.0})
+
+    told = "This question cannot be answered: deadline_s=1.0 was reached before the model replied."
+    assert found["answer"] == told
+    assert found["usage"]["calls"] and found["usage"]["stopped_by"] == "deadline_s"
+
+
 def step(thought: str) -> TraceStep:
     return TraceStep(step=1, query="", thought=thought, core_triples=[], next_question="")
 
