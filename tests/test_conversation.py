@@ -246,7 +246,14 @@ class BreaksOff(WritingModel):
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
-        (BudgetReachedError("deadline_s", 9.0), ["Kell, in", "unknown"]),
+        (
+            BudgetReachedError("deadline_s", 9.0),
+            [
+                "Kell, in",
+                "This question cannot be answered: the deadline_s of the run around it was reached before the model "
+                "replied.",
+            ],
+        ),
         (RequestRefusedError("Not today."), ["Kell, in", "Kell, in the hills of Norrland"]),
     ],
     ids=["budget", "retry"],
