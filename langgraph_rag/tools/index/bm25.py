@@ -18,7 +18,7 @@ from langgraph_rag.records import ScoredPassage
 from langgraph_rag.tools.index.arrays import Array, Rows
 from langgraph_rag.tools.index.word_index import Part, WordIndex, Words
 from langgraph_rag.tools.index.words import Postings, Segment
-from langgraph_rag.tools.stores.metadata import Visible
+from langgraph_rag.tools.stores.visibility import Visible
 
 _NONE: Rows = np.empty(0, np.int64)
 Values = NDArray[np.float64]

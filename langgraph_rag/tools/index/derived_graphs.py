@@ -32,9 +32,9 @@ from langgraph_rag.tools.index.entity_rows import Given
 from langgraph_rag.tools.index.hierarchy_graph import Contents, HierarchyGraph, HierarchyIndex, contents_of
 from langgraph_rag.tools.index.tables import PassageTable, Stored, Texts
 from langgraph_rag.tools.stores.database import ChangeLog, Incremental, changed_since
-from langgraph_rag.tools.stores.metadata import Visible
 from langgraph_rag.tools.stores.opening import RECORDS
 from langgraph_rag.tools.stores.records import INDEXES, Records, RecordStore
+from langgraph_rag.tools.stores.visibility import Visible
 
 FORMAT = 1
 _PAGE = 1_000  # passages read at once

@@ -33,11 +33,11 @@ from langgraph_rag.tools.retrieve.search import (
     names_among,
     one_at_a_time,
 )
-from langgraph_rag.tools.stores.metadata import Visible
 from langgraph_rag.tools.stores.opening import Stores
 from langgraph_rag.tools.stores.protocols import Matrix
 from langgraph_rag.tools.stores.records import RecordMemory
 from langgraph_rag.tools.stores.triples import vector_id
+from langgraph_rag.tools.stores.visibility import Visible
 
 ALIGNER = "aligner"
 T = TypeVar("T")

@@ -31,10 +31,10 @@ from langgraph_rag.tools.index.words import parts_of
 from langgraph_rag.tools.ingest.embedder import Embedder
 from langgraph_rag.tools.ingest.spans import is_generic
 from langgraph_rag.tools.retrieve.ranking import DEPTH, blend, covering, led_first, with_mentioned
-from langgraph_rag.tools.stores.metadata import Visible
 from langgraph_rag.tools.stores.protocols import Matrix, VectorStore
 from langgraph_rag.tools.stores.records import Records
 from langgraph_rag.tools.stores.triples import vector_id
+from langgraph_rag.tools.stores.visibility import Visible
 
 Request = TypeVar("Request")
 Result = TypeVar("Result")

@@ -29,12 +29,11 @@ from langgraph_rag.tools.stores.metadata import (
     MetadataTable,
     Origins,
     Places,
-    Visibility,
-    Visible,
 )
 from langgraph_rag.tools.stores.protocols import Matrix, SqlDatabase, Waiting
 from langgraph_rag.tools.stores.triples import NAME_TABLES, TripleRecords
 from langgraph_rag.tools.stores.triples import TABLES as TRIPLE_TABLES
+from langgraph_rag.tools.stores.visibility import Visibility, Visible
 
 T = TypeVar("T")
 
