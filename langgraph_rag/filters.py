@@ -5,65 +5,79 @@
 
 import json
 import math
-import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import PurePath
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from langgraph_rag.characters import is_text
 from langgraph_rag.errors import FilterError
 
 Where = Mapping[str, Any]
 """A filter as it is given."""
-Values = Mapping[str, Collection[Any]]
-"""The values of each field of a passage: one, or those of a list."""
-Admits = Callable[[Values], bool]
 
 _DEEPEST = 20  # levels of filters in filters
-_ORDERED: dict[str, Callable[[Any, Any], bool]] = {
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-    "$lt": operator.lt,
-    "$lte": operator.le,
-}
+_MOST = 10_000  # conditions; SQLite takes 32,766 values, and each condition has up to three
+_ORDERED = ("$gt", "$gte", "$lt", "$lte")
 OPERATORS = ("$eq", "$ne", *_ORDERED, "$in", "$nin", "$exists", "$not")
 _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text", type(None): "null"}
+KINDS = sorted({*_KINDS.values(), "an object"})
 _COMBINED = ("$and", "$or", "$not")
+
+
+class Compared(NamedTuple):
+    """A condition that one of the values of a field has to meet: its one value, or the items of its list.
+
+    `how` is `$in`, one of `$gt`, `$gte`, `$lt` and `$lte` with a single value, or `$exists` without any.
+    """
+
+    name: str
+    how: str
+    values: Sequence[Any] = ()
+
+
+class Combined(NamedTuple):
+    """Conditions of which all (`$and`), one (`$or`), or not all (`$not`) must hold."""
+
+    how: str
+    parts: Sequence["Compared | Combined"]
+
+
+Condition = Compared | Combined
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter that was read: `admits` tells whether it lets a passage through.
+    """A filter that was read.
 
     `compared` has the kinds of the values that each of its fields is compared with, such as "text".
     """
 
     as_json: str
-    admits: Admits = field(compare=False)
+    condition: Condition = field(compare=False)
     compared: Mapping[str, frozenset[str]] = field(compare=False)
 
-    def check(self, stored: Mapping[str, Collection[str]], known: Callable[[], Collection[str]]) -> None:
+    def check(self, has: Callable[[str, str | None], bool], known: Callable[[], Collection[str]]) -> None:
         """Check the fields and the values against those that passages have.
 
         Args:
-            stored: the kinds of the values of each field that some passage has.
+            has: tells whether some passage has a field, with a value of a kind if one is given.
             known: returns the names of all fields.
 
         Raises:
             FilterError: when no passage has a field, or no value of the kind that it is compared with.
         """
         for name, kinds in self.compared.items():
-            if name not in stored:
+            absent = [kind for kind in sorted(kinds - {"null"}) if not has(name, kind)]
+            if (absent or kinds <= {"null"}) and not has(name, None):
                 raise FilterError(
                     f"no passage has the field {name!r}, but {', '.join(sorted(known())) or 'none at all'}"
                 )
-            for kind in kinds - {"null"}:
-                if kind not in stored[name]:
-                    there = " or ".join(sorted(stored[name])) or "empty"
-                    raise FilterError(f"{name} is compared with {kind}, but in all passages it is {there}")
+            for kind in absent:
+                there = " or ".join(one for one in KINDS if has(name, one)) or "empty"
+                raise FilterError(f"{name} is compared with {kind}, but in all passages it is {there}")
 
 
 def kind_of(value: object) -> str:
@@ -123,8 +137,10 @@ def read_filter(given: Where) -> Filter:
 @lru_cache
 def _read(as_json: str) -> Filter:
     compared: dict[str, set[str]] = {}
-    admits = _all_of(json.loads(as_json), compared)
-    return Filter(as_json, admits, {name: frozenset(kinds) for name, kinds in compared.items()})
+    condition = _all_of(json.loads(as_json), compared)
+    if (size := _size(condition)) > _MOST:
+        raise FilterError(f"expected a filter of at most {_MOST:,} conditions, got {size:,}: $in takes a list")
+    return Filter(as_json, condition, {name: frozenset(kinds) for name, kinds in compared.items()})
 
 
 def _plain(value: object, levels: int) -> Any:
@@ -151,35 +167,33 @@ def _refuse(expected: str, got: object) -> NoReturn:
     raise FilterError(f"expected {expected}, got {ascii(got)[:80]}")
 
 
-def _all_of(given: Any, compared: dict[str, set[str]]) -> Admits:
+def _all_of(given: Any, compared: dict[str, set[str]]) -> Condition:
     if not isinstance(given, dict):
         _refuse("a filter such as {'year': {'$gte': 2020}}", given)
     return _every(part for name, wanted in given.items() for part in _parts(name, wanted, compared))
 
 
-def _every(parts: Iterable[Admits]) -> Admits:
+def _every(parts: Iterable[Condition]) -> Condition:
     known = list(parts)
-    return known[0] if len(known) == 1 else lambda values: all(part(values) for part in known)
+    return known[0] if len(known) == 1 else Combined("$and", known)
 
 
-def _not(part: Admits) -> Admits:
-    return lambda values: not part(values)
+def _size(condition: Condition) -> int:
+    return sum(map(_size, condition.parts)) if isinstance(condition, Combined) else 1
 
 
-def _exists(name: str, wanted: bool, values: Values) -> bool:
-    return (name in values) == wanted
+def _not(part: Condition) -> Condition:
+    return Combined("$not", [part])
 
 
-def _parts(name: str, wanted: Any, compared: dict[str, set[str]]) -> Iterator[Admits]:
+def _parts(name: str, wanted: Any, compared: dict[str, set[str]]) -> Iterator[Condition]:
     """Yield the conditions of one entry of a filter."""
     if name == "$not":
         yield _not(_all_of(wanted, compared))
     elif name in _COMBINED:
         if not isinstance(wanted, list) or not wanted:
             _refuse(f"a list of filters after {name}", wanted)
-        some = [_all_of(one, compared) for one in wanted]
-        combine = all if name == "$and" else any
-        yield lambda values: combine(part(values) for part in some)
+        yield Combined(name, [_all_of(one, compared) for one in wanted])
     elif name.startswith("$"):
         raise FilterError(f"expected the name of a field, or {', '.join(_COMBINED)}, got {name!r}")
     else:
@@ -187,7 +201,7 @@ def _parts(name: str, wanted: Any, compared: dict[str, set[str]]) -> Iterator[Ad
         yield from _conditions(name, wanted if isinstance(wanted, dict) else {"$eq": wanted}, kinds)
 
 
-def _conditions(name: str, wanted: dict[str, Any], kinds: set[str]) -> Iterator[Admits]:
+def _conditions(name: str, wanted: dict[str, Any], kinds: set[str]) -> Iterator[Condition]:
     """Yield the conditions on one field."""
     if not wanted:
         _refuse(f"a condition on {name}, such as {{'$gte': 2020}}", wanted)
@@ -201,12 +215,12 @@ def _conditions(name: str, wanted: dict[str, Any], kinds: set[str]) -> Iterator[
         elif how == "$exists":
             if not isinstance(value, bool):
                 _refuse(f"true or false after $exists of {name}", value)
-            yield partial(_exists, name, value)
+            yield Compared(name, how) if value else _not(Compared(name, how))
         else:
             yield _comparison(name, how, value, kinds)
 
 
-def _comparison(name: str, how: str, value: Any, kinds: set[str]) -> Admits:
+def _comparison(name: str, how: str, value: Any, kinds: set[str]) -> Condition:
     several = how in ("$in", "$nin")
     if several != isinstance(value, list) or isinstance(value, dict):
         _refuse(f"{'a list' if several else 'one value'} after {how} of {name}", value)
@@ -215,12 +229,5 @@ def _comparison(name: str, how: str, value: Any, kinds: set[str]) -> Admits:
         if isinstance(one, dict | list) or how in _ORDERED and kind_of(one) not in ("a number", "text"):
             _refuse(f"{'a number or text' if how in _ORDERED else 'single values'} after {how} of {name}", one)
     kinds.update(map(kind_of, those))
-    holds = partial(_holds, _ORDERED.get(how, operator.eq), those, name)
-    return _not(holds) if how in ("$ne", "$nin") else holds
-
-
-def _holds(compare: Callable[[Any, Any], bool], those: list[Any], name: str, values: Values) -> bool:
-    """Return whether a comparison holds for one of the values of a field."""
-    return any(
-        kind_of(stored) == kind_of(one) and compare(stored, one) for stored in values.get(name, ()) for one in those
-    )
+    compared = Compared(name, how if how in _ORDERED else "$in", those)
+    return _not(compared) if how in ("$ne", "$nin") else compared

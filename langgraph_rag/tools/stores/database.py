@@ -19,11 +19,26 @@ Id = TypeVar("Id")
 _MAPPED = 2**30  # bytes of the file that are memory-mapped; without it, reading takes 1.5 times as long
 _AT_ONCE = 100  # ids in one query: the longest documents take about 6 MB each, and the limit of SQLite is 1 GB
 
+_KIND, _VALUE = "coalesce(item.type, field.type)", "coalesce(item.value, field.value)"
+_VALUES = (
+    f"(SELECT CASE WHEN {_KIND} IN ('integer', 'real') THEN 'number' ELSE {_KIND} END AS kind, "
+    f"{_VALUE} AS number, {_VALUE} AS text FROM json_each({{}}) AS field "
+    "LEFT JOIN json_each(CASE field.type WHEN 'array' THEN field.value END) AS item "
+    "WHERE field.key = ? AND NOT (field.type = 'array' AND item.type IS NULL))"
+)
+
 
 class Database:
     """Queries and changes of a SQLite file, safe to call from any thread; it fails with a `KnowledgeBaseError`."""
 
-    dialect = Dialect("json_array_length({})", "json_each({})", "json_each({})")
+    dialect = Dialect(
+        "json_array_length({})",
+        "json_each({})",
+        "json_each({})",
+        "(SELECT {} AS object)",
+        "json_object('{}', {})",
+        _VALUES,
+    )
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock, self._changing = path, threading.RLock(), False

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ _LONGEST_NAME = 60  # bytes: Postgres cuts longer identifiers at 63, silently, a
 _PATIENCE = 30.0  # seconds that a read or a new change waits for a server that restarts
 _LOOKED_UP = 1.0  # seconds after which a listener looks whether it was closed
 _CHANNEL = "langgraph_rag"  # where the changes of all knowledge bases of a database are told
+_QUERIES = 500  # kept as Postgres takes them; a filter has its own
 _PAUSE = 0.1  # seconds between two attempts, at first
 _MIGRATIONS = (
     """
@@ -77,6 +79,12 @@ _MIGRATIONS = (
     CREATE TABLE triple_vectors (id TEXT COLLATE "C" PRIMARY KEY, vector {types}.vector NOT NULL);
     """,
 )
+_KIND, _TEXT = "jsonb_typeof(value)", "(value #>> '{{}}')"
+_VALUES = (
+    f"(SELECT CASE {_KIND} WHEN 'string' THEN 'text' WHEN 'boolean' THEN {_TEXT} ELSE {_KIND} END AS kind, "
+    f"CASE {_KIND} WHEN 'number' THEN value::numeric END AS number, {_TEXT} COLLATE \"C\" AS text "
+    "FROM jsonb_path_query({} -> ?, '$[*]') AS value)"  # of what is no list, `[*]` is itself
+)
 _IS_VALID = (
     "SELECT indisvalid FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
     "JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = %s AND relname = %s"
@@ -121,7 +129,10 @@ class PostgresDatabase:
     dialect = Dialect(
         "json_array_length({}::json)",
         "json_array_elements_text({}::json) AS value",
-        "json_object_keys({}::json) AS key",
+        "jsonb_object_keys(({})::jsonb) AS key",
+        "(SELECT ({})::jsonb AS object OFFSET 0)",  # which has it parsed once for all conditions on it
+        "jsonb_build_object('{}', {})",
+        _VALUES,
     )
 
     def __init__(self, address: str, schema: str, *, create: bool = True) -> None:
@@ -131,7 +142,7 @@ class PostgresDatabase:
         self._lock, self._glancing, self._changing = threading.RLock(), threading.Lock(), False
         self._closed = False
         self._key = int.from_bytes(hashlib.sha256(schema.encode()).digest()[:8], "big", signed=True)
-        self._known: dict[str, str] = {}  # queries as Postgres takes them
+        self._translated = lru_cache(_QUERIES)(self._translate)
         self._own = hashlib.sha256(schema.encode()).hexdigest()[:32]  # with each change, this is told
         self._watch: Any = None  # a second connection, once it is needed
         with ExitStack() as opened:  # closed again after an error
@@ -362,14 +373,11 @@ class PostgresDatabase:
             return StoreServerError(f"{self.name} cannot be {done} ({told}): {then} when the server is there")
         return KnowledgeBaseError(f"{self.name} cannot be {done}: {told}")
 
-    def _translated(self, query: str) -> str:
+    def _translate(self, query: str) -> str:
         """Return a query with qualified tables and psycopg's placeholders."""
-        known = self._known.get(query)
-        if known is None:
-            schema = _quoted(self._schema).replace("%", "%%")
-            marked = query.replace("%", "%%").replace("?", "%s").replace("{types}", self._types)
-            known = self._known[query] = _OWN.sub(lambda name: f"{schema}.{name[0]}", marked)
-        return known
+        schema = _quoted(self._schema).replace("%", "%%")
+        marked = query.replace("%", "%%").replace("?", "%s").replace("{types}", self._types)
+        return _OWN.sub(lambda name: f"{schema}.{name[0]}", marked)
 
     def _migrate(self, *, create: bool) -> None:
         """Bring the tables to the version of this package, one process after the other."""

@@ -263,6 +263,15 @@ class Dialect(NamedTuple):
     """The table, for `FROM`, with the items of a column of JSON arrays of texts as column `value`."""
     keys: str
     """The table, for `FROM`, with the names in a column of JSON objects as column `key`."""
+    parsed: str
+    """The table, for `FROM`, with one row: a column of JSON objects as column `object`, which is best read often."""
+    object: str
+    """The expression for an object, as in `object`, of a name (the first `{}`) for a column (the second)."""
+    values: str
+    """The table, for `FROM`, with the values of the field `?` in a column such as `object`: one, or those of a list.
+
+    Column `kind` is `number`, `text`, `true`, `false`, `null`, `object` or `array`; `number` and `text` are to compare.
+    """
 
 
 class SqlDatabase(Protocol):
