@@ -19,7 +19,7 @@ Where = Mapping[str, Any]
 """A filter as it is given."""
 
 _DEEPEST = 20  # levels of filters in filters
-_MOST = 10_000  # conditions; SQLite takes 32,766 values, and each condition has up to three
+_MOST = 1_000  # conditions; with as many, databases take seconds, and with some thousands more, they refuse
 _ORDERED = ("$gt", "$gte", "$lt", "$lte")
 OPERATORS = ("$eq", "$ne", *_ORDERED, "$in", "$nin", "$exists", "$not")
 _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text", type(None): "null"}
@@ -182,6 +182,18 @@ def _size(condition: Condition) -> int:
     return sum(map(_size, condition.parts)) if isinstance(condition, Combined) else 1
 
 
+def _together(parts: Iterable[Condition]) -> list[Condition]:
+    """Return alternatives with one comparison for all equal values of a field: databases look up many at once."""
+    equal: dict[str, list[Any]] = {}
+    others: list[Condition] = []
+    for part in parts:
+        if isinstance(part, Compared) and part.how == "$in":
+            equal.setdefault(part.name, []).extend(part.values)
+        else:
+            others.append(part)
+    return [*(Compared(name, "$in", values) for name, values in equal.items()), *others]
+
+
 def _not(part: Condition) -> Condition:
     return Combined("$not", [part])
 
@@ -193,7 +205,8 @@ def _parts(name: str, wanted: Any, compared: dict[str, set[str]]) -> Iterator[Co
     elif name in _COMBINED:
         if not isinstance(wanted, list) or not wanted:
             _refuse(f"a list of filters after {name}", wanted)
-        yield Combined(name, [_all_of(one, compared) for one in wanted])
+        parts = [_all_of(one, compared) for one in wanted]
+        yield Combined(name, _together(parts) if name == "$or" else parts)
     elif name.startswith("$"):
         raise FilterError(f"expected the name of a field, or {', '.join(_COMBINED)}, got {name!r}")
     else:

@@ -232,7 +232,8 @@ def test_a_filter_may_be_as_long_and_as_deep_as_it_can_be_read(records: Records)
     with pytest.raises(FilterError, match="at most 20 levels"):
         read_filter({"$not": deep})
     many = [{"n": {"$gt": number}} for number in range(1000)]
-    for where in (deep, {"$or": many}, {"$not": {"$and": many}}, {"n": {"$in": list(range(50_000))}}):
+    equal = [{"n": number} for number in range(20_000)]
+    for where in (deep, {"$or": many}, {"$not": {"$and": many}}, {"$or": equal}, {"n": {"$in": list(range(20_000))}}):
         assert shown(seen(records, where), {"p": {"a.md": {}}}) == expected(where, {"p": {"a.md": {"n": 5}}})
-    with pytest.raises(FilterError, match=r"at most 10,000 conditions, got 11,000: \$in takes a list"):
-        read_filter({"$or": [{"$or": many}] * 11})
+    with pytest.raises(FilterError, match=r"at most 1,000 conditions, got 2,000: \$in takes a list"):
+        read_filter({"$or": [{"$or": many}] * 2})
