@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from langgraph_rag.tools.facts.completion import ORDINAL
+from langgraph_rag.tools.facts.completion import LONGEST_RELATION, ORDINAL
 from langgraph_rag.tools.facts.names import life_dates, topic_of
 from langgraph_rag.tools.facts.phrases import (
     ADJECTIVE,
@@ -29,7 +29,7 @@ from langgraph_rag.tools.facts.phrases import (
     prepositional,
     verb_at,
 )
-from langgraph_rag.tools.facts.statements import HOLLOW, LONGEST_RELATION, Fact, Statements, Subject, Subjects, Topic
+from langgraph_rag.tools.facts.statements import HOLLOW, Fact, Statements, Subject, Subjects, Topic
 from langgraph_rag.tools.facts.words import ARTICLES, PARTICLES, Tokens
 
 _OPENS = frozenset("born raised educated founded established built located situated based formed".split())
@@ -52,6 +52,7 @@ _KIN = frozenset(
 )
 _ESSENTIAL = frozenset("to from into with as under against onto via for".split())
 _WHERE = frozenset("at in on near inside within during".split())
+_ACROSS = frozenset("across along opposite over around through".split())
 _ENTWINES = frozenset("for about as with of than between among over".split())
 _CONDITIONS = frozenset("if unless when whenever where once whether suppose assuming provided".split())
 _SPEAKS = frozenset("you your we our us i my me let's let you're you'll i'm we're yours ours mine".split())
@@ -62,12 +63,14 @@ _STATES = frozenset(
     "case cases mode modes example examples plots context absence presence event platforms systems versions "
     "environments terminals releases".split()
 )
+_ALSO_KNOWN = re.compile(r"(?:(?:also|formerly|originally|previously|sometimes|once) )?(?:known as|called|named)\b")
 _IN_MODE = re.compile(r"\b(?:in|under) (?:the )?[\w-]+ mode\b")
 _INFORMS = frozenset("told tells informed informs reminded reminds assured assures notified notifies".split())
 _HAPPENS = frozenset(  # verbs of what happens once
     "died opened closed debuted premiered began ended retired married graduated emigrated disbanded merged settled "
     "crashed sank burned collapsed started finished formed occurred happened landed arrived".split()
 )
+_GOES = _HAPPENS | frozenset("moved lived worked served played appeared returned escaped".split())  # without an object
 _NAMES = frozenset("appointed chosen selected hired assigned nominated asked invited".split())
 _MOST_CLAUSES = 12
 
@@ -162,7 +165,7 @@ class Clauses:
     def _is_second(self, place: int) -> bool:
         """Return whether "and" joins two names within a subject: no verb stands before it."""
         tokens = self.tokens
-        joins = tokens.is_(place - 1, "name") and tokens.is_(place - 2, "prep")
+        joins = tokens.is_(place - 1, "name") or (tokens.is_(place - 1, "comma") and tokens.is_(place - 2, "name"))
         return joins and not any(tokens.is_(at, "be", "have", "do", "modal", "past", "pres") for at in range(place))
 
     def _clause(self, place: int, *, later: bool = False) -> int | None:  # noqa: C901
@@ -255,6 +258,9 @@ class Clauses:
                 phrase = noun_phrase(tokens, at + 1, acts=True)
                 if phrase and verb_at(tokens, tokens.after_brackets(phrase.end)):
                     return at
+                names = phrase is not None and phrase.kind == "name" and tokens.is_(phrase.end, "and")
+                if phrase and names and verb_at(tokens, joined(tokens, phrase, acting=True)[1]):
+                    return at
         return None
 
     def _inserts(self, subject: Subject, place: int) -> int:
@@ -280,6 +286,8 @@ class Clauses:
                 if tokens[place + 1].text in {"are", "have"}:
                     return place  # "fields that are unique are", only those
                 end = self._predicates(subject, place + 1, [], inside=True) or place
+                if tokens[end].text.endswith("ed") and tokens[end].text not in _GOES and tokens.is_(end + 1, "prep"):
+                    return len(tokens)  # "The tool which reads files stored in Ost"
                 return end + tokens.is_(end, "comma")
             if not tokens.is_(place, "comma"):
                 return place
@@ -430,16 +438,28 @@ class Clauses:
     def _is_conditional(self, verb: Verb) -> bool:
         """Return whether a clause holds only under a condition that follows its verb."""
         conditions = {"if", "unless", "whether"} | ({"when", "whenever"} if verb.is_present else set())
+        times = {"after", "once", "long", "soon"} if verb.is_present else set[str]()
         apart, depth = False, 0
         for at in range(verb.end, len(self.tokens)):
             depth += self.tokens.is_(at, "open") - self.tokens.is_(at, "close")
             if self.tokens[at].text == ";":
                 return False
+            if self.tokens.is_(at, "and") and verb_at(self.tokens, at + 1):
+                times = set()  # "it opens in May, and closes after it snows"
             if self.tokens[at].text in conditions or (self.tokens[at].text == "except" and not (apart or depth > 0)):
+                return True
+            if self.tokens[at].text in times and self._is_of_present(at + 1):
                 return True
             apart = apart or (self.tokens.is_(at, "comma") and self.tokens[at + 1].text != "except")
         of_mode = verb.is_present and not self.tokens.is_(verb.end, "prep")
         return of_mode and _IN_MODE.search(self.tokens.sentence, self.tokens[verb.end].start) is not None
+
+    def _is_of_present(self, place: int) -> bool:
+        """Return whether a clause of what happens again and again begins: "[until] the tank is full"."""
+        place += self.tokens[place].text == "as"
+        phrase = noun_phrase(self.tokens, place, acts=True)
+        verb = verb_at(self.tokens, phrase.end) if phrase else None
+        return verb is not None and (verb.is_present or verb.text.startswith(("has been ", "have been ")))
 
     def _being(  # noqa: C901
         self,
@@ -496,7 +516,7 @@ class Clauses:
             return end
         if phrases[0].kind == "number":
             noun = phrases[0].text if len(phrases[0].text.split()) < 5 else ""
-        elif len(noun.split()) > 4:
+        elif len(noun.split()) > 4 + 2 * is_superlative(phrases[0]):
             noun = phrases[0].head if phrases[0].kind != "name" else ""
         if phrases[0].kind == "name":
             noun = phrases[0].text
@@ -504,6 +524,9 @@ class Clauses:
         if of and len(phrases) == 1 and (of.kind == "name" or phrases[0].head in HOLLOW):
             noun = f"{phrases[0].before} of {of.text}"  # "became a singer of Kell in 2009"
         split = of is not None and of.kind == "noun" and of.determiner in {"a", "an"}  # "name of a key in English"
+        split = split or (of is not None and tokens[tokens.after_brackets(end)].text == "which")
+        if phrases[-1].cut:
+            asides, split = (), True
         among = prepositional(tokens, end) if is_superlative(phrases[0]) and tokens[end].text in AMONG else None
         if among and among[1][0].kind == "noun":
             end, split = among[2], True  # it belongs to the end of the fact
@@ -537,7 +560,7 @@ class Clauses:
         split: bool = False,
     ) -> int:
         """Read on after what a subject is: prepositions, participles and relative clauses tell more of it."""
-        tokens = self.tokens
+        tokens, related = self.tokens, False
         for aside in asides:
             self.said.say(subject, f"{relation} {aside[0]}", aside[1])
         for number in range(_MOST_CLAUSES):
@@ -557,8 +580,12 @@ class Clauses:
             if tokens.is_(at, "prep"):
                 end = self._complement(subject, relation, at, passive=True, until=until, single=True)
             elif tokens.is_(at, "past") or (tokens.is_(at, "adv") and tokens.is_(at + 1, "past")):
+                if related and at == place:
+                    return place  # "is a tool that reads files stored in Ost"
                 if tokens[at].text in {"optionally", "possibly", "usually", "sometimes"}:
                     return place
+                if number and _ALSO_KNOWN.match(tokens.sentence, tokens[at].start):
+                    return place  # "in the Kell family, also known as"
                 at += tokens.is_(at, "adv")
                 words, after = tokens[at].text.lower(), at + 1
                 while tokens.is_(after, "and", "comma") and tokens.is_(
@@ -583,18 +610,19 @@ class Clauses:
                 noun = Subject(subject.heads, tokens.text(at + 1, own.end))
                 end = self._predicates(noun, self._inserts(noun, own.end), [], inside=True) or place
             elif tokens.is_(at, "rel") and tokens[at].text in {"who", "which"} or tokens[at].text == "that":
-                if tokens.is_(place - 1, "name") and (
-                    tokens.is_(place, "comma") or (number and tokens[at].text == "which")
-                ):
-                    return self._relative(place)  # rather about that name
-                if not verb_at(tokens, at + 1) or (tokens.is_(place, "comma") and number):
+                verb = verb_at(tokens, at + 1)
+                which, named = tokens[at].text == "which", tokens.is_(place - 1, "name")
+                nearest = which and (number or split) and verb and verb.kind == "is" and tokens.is_(verb.end, "det")
+                if nearest or (named and (tokens.is_(place, "comma") or (number and which))):
+                    return self._relative(place)  # rather about that
+                if not verb or (tokens.is_(place, "comma") and number):
                     return place
                 end = self._predicates(subject, at + 1, [], inside=True) or place
             else:
                 return place
             if end <= at:
                 return place
-            place = end
+            related, place = tokens.is_(at, "rel") or tokens[at].text == "that", end
         return place
 
     def _relative(self, place: int) -> int:
@@ -626,7 +654,8 @@ class Clauses:
     ) -> int:
         """Read the objects of a verb, each whole and with its own preposition."""
         tokens, carried, base, objects, steps, first, placed = self.tokens, "", "", 0, 0, "", ""
-        end_of_all = len(tokens) if until is None else until
+        end_of_all = began = len(tokens) if until is None else until
+        dated = False
         while place < end_of_all and steps < 8:
             steps += 1
             place = tokens.after_brackets(place)
@@ -672,6 +701,13 @@ class Clauses:
                 preposition, phrases, end = read
                 if objects and preposition == placed == "in" and phrases[0].kind == "name":
                     return end  # "has a share in the Kell Inn in Ost": where the inn is
+                lasts = preposition in {"since", "until", "till", "from"} and phrases[0].kind == "date"
+                crosses = preposition == "from" and tokens[began].text in _ACROSS
+                if passive and not (carried or objects) and ((lasts and began < at and not dated) or crosses):
+                    carried = tokens.text(began, at).rstrip(" ,")  # "has been owned by Rook AG since 1920"
+                    if len(f"{relation} {carried}".split()) >= LONGEST_RELATION and tokens[began].text not in {"by"}:
+                        carried = ""
+                began, dated = at, phrases[-1].kind == "date"
                 placed = preposition if phrases[-1].kind == "name" else ""
                 placed_at = carried.partition(" ")[0] in _WHERE and not relation.endswith("based")
                 if passive and preposition == "by" and not objects and placed_at:

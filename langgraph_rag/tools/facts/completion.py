@@ -10,13 +10,14 @@ from dataclasses import replace
 from langgraph_rag.tools.facts.phrases import AMONG, Phrase, is_superlative, noun_phrase, verb_at
 from langgraph_rag.tools.facts.words import Tokens, is_base, tag_of
 
+LONGEST_RELATION = 9  # words
 _MOST_WORDS = 12  # of what belongs to an end
 _ONWARD = re.compile(
     r"\+(?=[\s,.;)])|,? (?:or|and) (?:later|newer|higher|above|greater|up|earlier|older|lower|below|less|fewer)\b"
     r"(?: versions?\b)?"
 )
 _RELATIVE = frozenset("that which who whom whose where whereby".split())
-_BELONGS = frozenset("for to between against about via as into without using of".split())
+_BELONGS = frozenset("for to between against about via as into without using of over".split())
 _TO_WHAT = frozenset("to as between against".split())  # of "a tribute", "a pattern"
 _OF_NOUN = frozenset("of between against".split())  # that go on with a noun that has a preposition before it already
 _AROUND_ROLE = frozenset("for to of in on from with at".split())
@@ -45,10 +46,15 @@ _KIND_ONLY = re.compile(
     r"(?:[a-z]+ )?(?:(?:types?|kinds?|sorts?|forms?|sets?|lists?|ranges?|numbers?|amounts?) of [a-z-]+"
     r"|ways?|methods?|things?|features?|options|types|kinds)"
 )
+_ON_SOME = re.compile(r" (?:to|of|for) [a-z]+ the [a-z]+$")  # "several ways to change the system"
 _SYMBOLS = frozenset("%#=<>{}\\$|@^~")
 _OPTION = re.compile(r" \((?:--?[\w-]|\w+_)[^()]{1,40}\)")
 _NEW = re.compile(r"(?:one |an? )?(?:new|extra|additional|optional|required|following)\b")
-_AFTER_NOUN = re.compile(r" (?:available|responsible|similar|related|present|necessary|suitable|able|capable|due)$")
+_BEHIND = re.compile(
+    r"(?:,? (?:and|or))? (?:best|available|responsible|similar|related|present|necessary|suitable|able|capable|due"
+    r"|native|active|equal|equivalent|identical|adjacent|prone|dependent|eligible|subject|resistant|sensitive"
+    r"|compatible|notable|famous|typical|full)$"
+)
 _ALIKE = re.compile(r"(?:similar|equivalent|identical|analogous|comparable|corresponding) ")
 _ALIKE_TO = re.compile(r" (?:to|with|for) ")
 _PLACE_IN_NAME = re.compile(r" at (?:the )?(?:[^\W\d_a-z][\w'’-]* ){0,3}(?:Cent(?:er|re)|Hall|Festival)\b")
@@ -133,8 +139,15 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # no
     if said in _IS and " " not in phrase.text and following in _TO_WHAT and not _is_relative(tokens, at):
         what = noun_phrase(tokens, at + 1)  # "is a tribute to the people of Ost"
         return None if what and what.kind == "name" else _with_modifier(tokens, phrase, at)
-    if said in _IS and following in AMONG and _is_common(tokens, at + 1) and is_superlative(phrase):
-        return _with_modifier(tokens, phrase, at)
+    behind = _BEHIND.search(phrase.text)
+    if behind and tokens.is_(at, "past"):
+        return replace(phrase, text=phrase.text[: behind.start()])  # "a poet best | known for"
+    if scope := _scope(tokens, phrase, at):
+        apart = scope == "name" and (phrase.head == "one" or not phrase.of)  # "is oldest inn in | Ost"
+        if apart and len(f"{relation} {phrase.text}".split()) < LONGEST_RELATION:
+            return None
+        whole = _with_modifier(tokens, phrase, at)
+        return whole if whole and tokens[whole.end].text not in {"until", "till"} else None
     many = _MANY.match(f"{phrase.determiner} {phrase.text}".lstrip()) or _MANY.match(phrase.text)
     vague = bool(many or _KIND_ONLY.fullmatch(phrase.text)) and _is_plain(phrase.text)
     definite = phrase.determiner == "the" or phrase.text.startswith("one of ") or ORDINAL.match(phrase.text)
@@ -142,6 +155,9 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # no
     if needs is None or (_KIND_ONLY.fullmatch(phrase.text) and not (needs or tokens[at].text == "with")):
         return None if vague or _is_bare(phrase, said) or phrase.head in _RELATED else phrase
     if said in _IS and phrase.determiner in {"a", "an"} and phrase.text not in _GENERAL:
+        if behind and tokens.is_(at, "prep"):
+            whole = _with_modifier(tokens, phrase, at) if _is_common(tokens, at + 1) else None
+            return whole or replace(phrase, text=phrase.text[: behind.start()])
         return phrase  # what else is said of it are facts of their own
     known = phrase.determiner == "the" and said not in _IS | {"as"} and not _is_relative(tokens, at)
     if " " not in phrase.text and (known or not needs):
@@ -149,6 +165,8 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # no
     whole = _with_modifier(tokens, phrase, at)
     if whole and not needs and tokens.is_(whole.end, "comma"):
         whole = None  # "with a long, dry tail"
+    if whole and vague and _ON_SOME.search(whole.text):
+        return None
     return whole or (None if needs or vague else phrase)
 
 
@@ -157,6 +175,18 @@ def _is_part(tokens: Tokens, phrase: Phrase, at: int) -> bool:
     if phrase.determiner == "the":
         return tokens.is_(at, "and")  # "the leader and the main voice of Kell"
     return tokens.is_(at, "comma") and tokens[at + 1].text in {"more", "less", "most"}
+
+
+def _scope(tokens: Tokens, phrase: Phrase, at: int) -> str:
+    """Return the kind of what a superlative is only true of: "the oldest inn on the coast", "... built of wood"."""
+    if not is_superlative(phrase):
+        return ""
+    if tokens.is_(at, "past", "ing") or _is_relative(tokens, at):
+        return "noun"
+    scope = noun_phrase(tokens, at + 1) if tokens.is_(at, "prep") else None
+    if scope and scope.kind == "name":
+        return "name" if tokens[at].text in AMONG else ""
+    return "noun" if scope and scope.kind == "noun" else ""
 
 
 def _is_plain(text: str) -> bool:
@@ -179,14 +209,11 @@ def _needs(  # noqa: C901, PLR0911
     after_prep = tag_of(said) == "prep"
     if after_prep and following.tag == "prep" and tokens.is_(phrase.start, "ing"):
         return True  # "by opening the files in a shell"
-    if (
-        said in {"as", "for"}
-        and " " not in phrase.text
-        and following.text in _AROUND_ROLE
-        and _is_common(tokens, at + 1)
-    ):
-        return True  # "as the basis for lamp control"
-    if following.tag == "prep" and _AFTER_NOUN.search(phrase.text):
+    alone = " " not in phrase.text
+    around = following.text in _AROUND_ROLE if alone else f"{said} {following.text}" == "as for"
+    if said in {"as", "for"} and around and _is_common(tokens, at + 1):
+        return alone  # "as the basis for lamp control"
+    if following.tag == "prep" and _BEHIND.search(phrase.text):
         return True  # "the fonts available on the system"
     if after_prep and not phrase.text.islower() and following.text != "whose":
         return None  # "a game for the Kell system that was"

@@ -33,6 +33,9 @@ _HAVING = frozenset(
 )
 _EDITION = re.compile(r"(?:Olympics|Games|Cup|Championships?|Tournament|Series|Festival|Awards|Prix|Open|Election)$")
 _SCORE = re.compile(r"\d+[-–:]\d+")
+_GROUP = re.compile(r"(?:super|sub)?group|band|duo|trio|quartet|choir|team|club|pub|company|newspaper|magazine|ship")
+_OF_TWO = frozenset("younger elder older other".split())  # which one of a name, a text may say elsewhere
+_QUOTED = re.compile(r"[\"“”]")
 _COMMON_ACRONYM = re.compile(r"[A-Z]{2,4}s?")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _ONWARD = frozenset("higher later newer above earlier older lower below others more".split())
@@ -80,7 +83,7 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         and (tokens[place].text.lower() != "one" or tokens[place + 1].text != "of")
     ):
         return Phrase(start, place + 1, "pronoun", tokens[place].text, tokens[place].text.lower())
-    while tokens.is_(place, "det", "poss"):
+    while tokens.is_(place, "det", "poss") and not (determiner == "the" and tokens[place].text == "most"):
         if tokens.is_(place, "poss") and determiner and tokens[place - 1].text.lower() in ARTICLES:
             return None
         determiner = tokens[place].text.lower()
@@ -112,6 +115,7 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         name = tokens.text(end - 2, end) if numbered else last.text
         before = tokens.text(begin, end - 1 - numbered)
         noun = tokens[end - 2].text if end > begin + 1 else ""
+        cut = cut or (determiner == "the" and before in _OF_TWO)
         common = noun.islower() and tokens.is_(end - 2, "word") and not PERSONS.search(noun)
         if common and (before[:1].islower() or genitive) and _COMMON_ACRONYM.fullmatch(name):
             compound = tokens.text(begin, end)  # "pay TV"
@@ -124,6 +128,9 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         return Phrase(start, end, "date", first.text, first.text, determiner)
     kind = "number" if first.tag == "num" and determiner in ("", "about", "the", "a") else "noun"
     head = last.text.lower()
+    named = noun_phrase(tokens, end) if _GROUP.fullmatch(head) and tokens[end].text.lower() == "the" else None
+    if named and named.kind == "name" and not named.before:  # "the local band the Owls"
+        return replace(named, start=start, determiner=determiner, before=tokens.text(begin, end))
     of = noun_phrase(tokens, end + 1) if tokens[end].text == "of" else None
     if of and of.kind == "pronoun":
         of = None
@@ -152,7 +159,8 @@ def _goes_on(tokens: Tokens, end: int) -> bool:
 
 def is_superlative(phrase: Phrase) -> bool:
     """Return whether a phrase singles out what only a place or time makes so: "one of the oldest inns"."""
-    return phrase.kind != "name" and _SUPERLATIVE.search(phrase.text) is not None
+    chosen = phrase.text.startswith("one of ") or _SUPERLATIVE.search(phrase.text) is not None
+    return chosen and phrase.kind != "name"
 
 
 def _last_of_adjectives(tokens: Tokens, end: int) -> int:
@@ -200,7 +208,7 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
             )
             or (tag == "pres" and not acts and not one and following not in {"det", "name", "num", "poss", "pron"})
             or (tag == "pres" and acts and determined and place == begin)
-            or (tag == "det" and place > begin and token.text in {"other", "most"})
+            or (tag == "det" and inside and token.text in {"other", "most"})
             or (token.text in {"inside", "outside"} and inside and following == "word")  # "the upper inside corner"
             or (tag == "and" and _joins_adjectives(tokens, place, begin))
             or (
@@ -312,6 +320,8 @@ def joined(  # noqa: C901
         mixed = mixed and not (kinds == {"noun", "number"} and following.determiner in {"a", "an"})
         if mixed and (preposition or not following.determiner):
             break  # "for Hellyeah and former drummer of"
+        if preposition and comma and found[-1].kind == "noun" and _ends_quoted(tokens, found[-1]):
+            break  # "a lamp with level "high", a pump, and"
         if not (acting and conjunction) and (_verb_follows(tokens, following.end) or tokens[following.end].text == ":"):
             break
         found.append(following)
@@ -326,6 +336,13 @@ def joined(  # noqa: C901
         named = found[:4] if preposition in {"in", "at", "near", "from", "of", "to", "outside", "on"} else found
         return [replace(first, text=", ".join(one.text for one in named), end=place)], place
     return _merged(tokens, found), place
+
+
+def _ends_quoted(tokens: Tokens, phrase: Phrase) -> bool:
+    """Return whether a phrase has a quotation at its end only."""
+    begin, end = tokens[phrase.start].start, tokens[phrase.end - 1].end
+    opens, closes = _QUOTED.search(tokens.sentence[begin - 1 : begin + 1]), tokens.sentence[end - 1 : end + 1]
+    return phrase.of is None and not opens and _QUOTED.search(closes) is not None
 
 
 def _is_listed(tokens: Tokens, place: int) -> bool:
@@ -417,9 +434,8 @@ class Verb:
     @property
     def is_present(self) -> bool:
         """Return whether it tells what is so now, which what goes before or after it may limit."""
-        words = self.text.split(" ")
-        first = words[tag_of(words[0]) == "adv" and len(words) > 1]
-        return first in {"is", "are"} or (first == self.word and tag_of(first) in {"pres", "have"})
+        first = next((word for word in self.text.split(" ") if tag_of(word) != "adv"), "")
+        return first in {"is", "are"} or (first == self.word and tag_of(first) in {"pres", "have", "word"})
 
 
 def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901

@@ -13,7 +13,7 @@ from langgraph_rag.tools.facts.statements import UPPER, Topic
 from langgraph_rag.tools.facts.words import Tokens, tag_of
 from langgraph_rag.tools.ingest.spans import is_code
 
-NUMBER = 26
+NUMBER = 27
 """The number of the rules; another number has all passages read again."""
 
 _NO_FIELDS = frozenset(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 from langgraph_rag.normal_forms import normalise
-from langgraph_rag.tools.facts.completion import completed
+from langgraph_rag.tools.facts.completion import LONGEST_RELATION, completed
 from langgraph_rag.tools.facts.names import KINDS as WORKS
 from langgraph_rag.tools.facts.names import life_dates, loosely, opening_name, topic_of
 from langgraph_rag.tools.facts.parsing import bears_out, is_identifier
@@ -133,6 +133,8 @@ class Topic:
         """Return whether a name is the topic's, or another form of it."""
         if not self.short or normalise(name) == normalise(self.short):
             return bool(self.short)
+        if '"' in name and not same_name(self.short, name):
+            name = name.split('"', 1)[1]  # Ida "Ink" Vint
         if not self.is_name or not same_name(self.short, name):
             return False  # "Kennedy" is not the "Timeline of the presidency of Kennedy"
         words, named = content_words(self.short), content_words(name)
@@ -306,6 +308,11 @@ _UNIT = re.compile(
 _DESCRIBES = re.compile(r"[a-z](?:ent|iple|ed|ing)$")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th) ")
 _THAT_YEAR = re.compile(r",? (?:of )?(?:that|the same|the following|the next) year\b")
+_NOT_TOLD = re.compile(r"^(?:few|couple|handful) of\b|\bsuch (?!as\b)")
+_MUTUAL = re.compile(
+    r"\b(?:equal|equivalent|identical|different|distinct|similar|alike|related|compatible|comparable|married|divorced)"
+    r"(?: (?!to\b|from\b|with\b|as\b)\w+)?$"
+)
 HOLLOW = frozenset(  # nouns that say nothing of themselves
     "one way part time number variety place role fact case example kind type sort form member set series thing "
     "lot range group result use name value reason purpose amount end start day year years point matter issue "
@@ -315,7 +322,6 @@ HOLLOW = frozenset(  # nouns that say nothing of themselves
 _TAKES_ONE = frozenset(
     "is was are were as of by in on at from to with for into became means elected appointed crowned ordained".split()
 )
-LONGEST_RELATION = 9  # words
 _LONGEST_END = 14  # words
 _LONGEST_WHOLE = 18  # with what belongs to an end
 _PRONOUNS_INSIDE = frozenset("his her its their him them he she it they this these himself herself itself".split())
@@ -361,7 +367,7 @@ class Statements:
             return
         if _REFERENCE.match(phrase.text):
             return
-        if phrase.determiner in {"each", "every", "any", "no", "such", "either"}:
+        if phrase.determiner in {"each", "every", "any", "no", "such", "either"} or _NOT_TOLD.search(phrase.text):
             return
         if words[0] in {"a", "an"}:
             return  # of "either a lamp or a mill"
@@ -386,7 +392,9 @@ class Statements:
         if phrase.kind != "name" and (phrase.owned or _PRONOUNS_INSIDE & {word.lower() for word in words}):
             return
         if phrase.kind == "noun" and (
-            f" {phrase.text} ".startswith((" same ", " more ", " most ", " less ")) or " same " in phrase.text
+            f" {phrase.text} ".startswith((" same ", " more ", " less "))
+            or " same " in phrase.text
+            or (phrase.text.startswith("most ") and (phrase.determiner != "the" or len(words) < 3))
         ):
             return
         if (
@@ -412,6 +420,11 @@ class Statements:
             and not relation.startswith(("default", "means", "equals"))
         ):
             return
+        if len(subject.heads) > 1 and _MUTUAL.search(relation):
+            return  # to each other
+        if phrase.kind == "name" and phrase.before.endswith("name") and (phrase.owned or "known" in relation):
+            named = re.sub(r" (?:by|under)$", " as", relation)  # "known by her pen name Ink"
+            relation, phrase = named, replace(phrase, before="" if named != relation else phrase.before)
         whole = " ".join(f"{self.mode} {subject.noun} {relation}".split())
         told = f"{whole} {phrase.before}"
         described = phrase.kind == "name" and phrase.before and not phrase.genitive
@@ -535,12 +548,15 @@ class Statements:
 
 def _tells_kind(head: str, relation: str, kind: str) -> bool:
     """Return whether a title already says what a fact does: "Kell (song) is a song"."""
+    if relation in {"known as", "called", "named"}:
+        return normalise(topic_of(head)) == normalise(kind)
     return relation in {"is", "was"} and head.endswith((f" ({kind})", f" {kind})"))
 
 
 _COMMON = re.compile(r".*(?:s|ing|tion|sion|ity|ment|ness|ism|ship|ence|ance|ure|age|ency|ancy|phy|logy)")
 _OF_OPTION = frozenset("specifies sets enables disables selects limits changes".split())
 _VALUES = frozenset({"True", "False", "None", "Null"})
+_MADE_FOR = frozenset("backend library file module manager middleware database".split())  # a name, and not it
 _TOWNS = frozenset(  # whose name follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
 )
@@ -620,8 +636,10 @@ class Subjects:
                 "every",
             }:
                 return None
+            verb = verb_at(tokens, end) if len(phrases) > 1 else None
+            one = not verb or (verb.is_present and verb.text.split()[0] not in {"are", "have"})  # or "Ox and Plough is"
             if phrase.determiner in {"a", "an"} or (
-                phrase.start == 0 and not phrase.before and self._is_common(phrase.text)
+                phrase.start == 0 and not phrase.before and one and self._is_common(phrase.text)
             ):
                 return None  # "Points are drawn", "Work began"
             if name := topic.of_noun(phrase.text.lower()) if not phrase.determiner else "":
@@ -650,7 +668,7 @@ class Subjects:
         plain = word.replace("-", "")
         if not (plain.isalpha() and plain[1:].islower()) or word in topic.names or topic.is_named(word):
             return word.startswith(("I.e", "E.g"))
-        told = word in _VALUES or tag_of(small) != "word" or small in NOUNS or plain != word
+        told = word in _VALUES or tag_of(small) != "word" or small in NOUNS | HOLLOW or plain != word
         return told or small in topic.words or _COMMON.fullmatch(small) is not None
 
     def _named(self, phrase: Phrase, *, later: bool) -> str:
@@ -746,6 +764,9 @@ class Subjects:
                 if of.determiner in {"the", "this"} and of.text == of.head
                 else ""
             )
+            listed, end = joined(tokens, of, acting=True)
+            if len(listed) > 1 and phrase.head.endswith("s") and all(one.kind == "name" for one in listed):
+                return Subject(tuple(topic.subject(one.text) for one in listed), phrase.before), end
             if phrase.head in _TOWNS and of.kind == "name":
                 return Subject((topic.subject(of.text),)), phrase.end
             if not owner or phrase.head in HOLLOW - {"number", "name"}:
@@ -767,7 +788,7 @@ class Subjects:
             return None
         if topic.is_named(whole):
             return Subject((topic.title,)), phrase.end
-        if phrase.head in KINDS and phrase.end - first == 2:
+        if phrase.head in KINDS - _MADE_FOR and phrase.end - first == 2:
             if not phrase.determiner and tokens.is_(phrase.end, "comma") and tokens[first].text.istitle():
                 return None  # "Legacy terminal, written for"
             return Subject((tokens[first].text,)), phrase.end

@@ -197,7 +197,11 @@ _SHORTENED = re.compile(r"(?:They|You|We|I|He|She|It|That|There|What|Who|Here|Le
 _AMOUNT = re.compile(r"[A-Z]{2,4} \d[\d.,]*\d|[A-Z]{3} \d")  # "EUR 0.52"
 _UNIT = re.compile(r"[A-Z]{3}|[kMGTm]?(?:W|Wh|Hz|B|V|A|Ah|Pa|J|N|Nm|M|mol|bit)")
 _CODED = re.compile(r"[A-Z][A-Z\d]+(?:-[A-Z\d]*\d[A-Z\d]*)+(?!\w)")  # "CVE-2026-6907"
-_OF_YEAR = re.compile(r"\b(?:Act|Regulations?|Order|Directive|Ordinance|Olympics|Games|Cup|Expo)$")
+_OF_YEAR = re.compile(
+    r"\b(?:Act|Regulations?|Order|Directive|Ordinance|Protocol|Olympics|Games|Cup|Expo|Fair|Eve|Day|Christmas|Easter"
+    r"|(?:Easter|Good|Black|Holy|Bloody|Palm) [A-Z]\w+day)$"
+)
+_NICKNAME = re.compile(r" [\"“][^\"“”]{1,30}[\"”] (?=[^\W\d_a-z])")
 _WEEKDAYS = frozenset("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
 _QUOTES = frozenset('"“”«»‘`*_')
 
@@ -317,6 +321,11 @@ def _with_titles(sentence: str, tokens: list[Token]) -> Iterator[Token]:
     place = 0
     while place < len(tokens):
         token, end = _with_unit(sentence, tokens, place)
+        if token.tag == "name" and (nickname := _NICKNAME.match(sentence, token.end)):
+            last = next((at for at in range(end, len(tokens)) if tokens[at].start >= nickname.end()), end)
+            if last < len(tokens) and tokens[last].tag == "name":  # "Neil "Ink" Vint"
+                text = sentence[token.start : tokens[last].end]
+                token, end = Token(token.start, tokens[last].end, text, "name"), last + 1
         while token.tag == "name" and (last := _rank_end(tokens, end, token)):
             token, end = (
                 Token(token.start, tokens[last].end, sentence[token.start : tokens[last].end].strip('"'), "name"),
