@@ -20,6 +20,7 @@ from langgraph_rag.tools.facts.phrases import (
     Phrase,
     Verb,
     alternatives,
+    are_several,
     distance,
     is_superlative,
     joined,
@@ -139,7 +140,7 @@ class Clauses:
                 return place + 1
             if token.tag in {"and", "but"} or token.text in {"while", "whereas"}:
                 phrase = noun_phrase(tokens, place + 1, acts=True) if token.text != "or" else None
-                if phrase and phrase.kind == "name" and self._is_second(place):
+                if phrase and phrase.kind == "name" and not phrase.owned and self._is_second(place):
                     phrase = None  # "The music by Ada Renk and Bo Ray was"
                 if (
                     phrase
@@ -258,8 +259,7 @@ class Clauses:
                 phrase = noun_phrase(tokens, at + 1, acts=True)
                 if phrase and verb_at(tokens, tokens.after_brackets(phrase.end)):
                     return at
-                names = phrase is not None and phrase.kind == "name" and tokens.is_(phrase.end, "and")
-                if phrase and names and verb_at(tokens, joined(tokens, phrase, acting=True)[1]):
+                if phrase and phrase.kind == "name" and tokens.is_(phrase.end, "and") and are_several(tokens, phrase):
                     return at
         return None
 
@@ -525,7 +525,7 @@ class Clauses:
             noun = f"{phrases[0].before} of {of.text}"  # "became a singer of Kell in 2009"
         split = of is not None and of.kind == "noun" and of.determiner in {"a", "an"}  # "name of a key in English"
         split = split or (of is not None and tokens[tokens.after_brackets(end)].text == "which")
-        if phrases[-1].cut:
+        if phrases[-1].cut and not (of and of.kind == "name"):
             asides, split = (), True
         among = prepositional(tokens, end) if is_superlative(phrases[0]) and tokens[end].text in AMONG else None
         if among and among[1][0].kind == "noun":
@@ -580,11 +580,12 @@ class Clauses:
             if tokens.is_(at, "prep"):
                 end = self._complement(subject, relation, at, passive=True, until=until, single=True)
             elif tokens.is_(at, "past") or (tokens.is_(at, "adv") and tokens.is_(at + 1, "past")):
-                if related and at == place:
+                own = tokens[at - 1].text in {"best", "better"}
+                if related and at == place and not own:
                     return place  # "is a tool that reads files stored in Ost"
                 if tokens[at].text in {"optionally", "possibly", "usually", "sometimes"}:
                     return place
-                if number and _ALSO_KNOWN.match(tokens.sentence, tokens[at].start):
+                if number and not own and _ALSO_KNOWN.match(tokens.sentence, tokens[at].start):
                     return place  # "in the Kell family, also known as"
                 at += tokens.is_(at, "adv")
                 words, after = tokens[at].text.lower(), at + 1

@@ -51,8 +51,8 @@ _SYMBOLS = frozenset("%#=<>{}\\$|@^~")
 _OPTION = re.compile(r" \((?:--?[\w-]|\w+_)[^()]{1,40}\)")
 _NEW = re.compile(r"(?:one |an? )?(?:new|extra|additional|optional|required|following)\b")
 _BEHIND = re.compile(
-    r"(?:,? (?:and|or))? (?:best|available|responsible|similar|related|present|necessary|suitable|able|capable|due"
-    r"|native|active|equal|equivalent|identical|adjacent|prone|dependent|eligible|subject|resistant|sensitive"
+    r"(?:,? (?:and|or))? (?:available|responsible|similar|related|present|necessary|suitable|able|capable|due"
+    r"|native|active|equal|equivalent|identical|adjacent|prone|dependent|eligible|resistant|sensitive"
     r"|compatible|notable|famous|typical|full)$"
 )
 _ALIKE = re.compile(r"(?:similar|equivalent|identical|analogous|comparable|corresponding) ")
@@ -140,8 +140,8 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # no
         what = noun_phrase(tokens, at + 1)  # "is a tribute to the people of Ost"
         return None if what and what.kind == "name" else _with_modifier(tokens, phrase, at)
     behind = _BEHIND.search(phrase.text)
-    if behind and tokens.is_(at, "past"):
-        return replace(phrase, text=phrase.text[: behind.start()])  # "a poet best | known for"
+    if phrase.text.endswith(" best") and tokens.is_(at, "past"):
+        return replace(phrase, text=phrase.text[: -len(" best")])  # "a poet best | known for"
     if scope := _scope(tokens, phrase, at):
         apart = scope == "name" and (phrase.head == "one" or not phrase.of)  # "is oldest inn in | Ost"
         if apart and len(f"{relation} {phrase.text}".split()) < LONGEST_RELATION:
@@ -181,12 +181,12 @@ def _scope(tokens: Tokens, phrase: Phrase, at: int) -> str:
     """Return the kind of what a superlative is only true of: "the oldest inn on the coast", "... built of wood"."""
     if not is_superlative(phrase):
         return ""
-    if tokens.is_(at, "past", "ing") or _is_relative(tokens, at):
+    if (tokens.is_(at, "past", "ing") and tokens[at].text not in {"known", "called"}) or _is_relative(tokens, at):
         return "noun"
     scope = noun_phrase(tokens, at + 1) if tokens.is_(at, "prep") else None
     if scope and scope.kind == "name":
         return "name" if tokens[at].text in AMONG else ""
-    return "noun" if scope and scope.kind == "noun" else ""
+    return "noun" if scope and scope.kind == "noun" and not (scope.owned and tokens[at].text == "for") else ""
 
 
 def _is_plain(text: str) -> bool:
@@ -224,7 +224,7 @@ def _needs(  # noqa: C901, PLR0911
     if following.tag == "adv" and tokens.is_(at + 1, "prep") and said not in _IS and _is_common(tokens, at + 2):
         return True
     if following.text in _BELONGS and _is_common(tokens, at + 1):
-        return True
+        return following.text != "over"  # "a position over his life"
     if said in _IS and not definite:
         return None
     if following.text == "with" and _is_common(tokens, at + 1):

@@ -34,7 +34,6 @@ _HAVING = frozenset(
 _EDITION = re.compile(r"(?:Olympics|Games|Cup|Championships?|Tournament|Series|Festival|Awards|Prix|Open|Election)$")
 _SCORE = re.compile(r"\d+[-–:]\d+")
 _GROUP = re.compile(r"(?:super|sub)?group|band|duo|trio|quartet|choir|team|club|pub|company|newspaper|magazine|ship")
-_OF_TWO = frozenset("younger elder older other".split())  # which one of a name, a text may say elsewhere
 _QUOTED = re.compile(r"[\"“”]")
 _COMMON_ACRONYM = re.compile(r"[A-Z]{2,4}s?")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
@@ -73,7 +72,7 @@ class Phrase:
 
 def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | None:  # noqa: C901
     """Read the noun phrase that begins at a token; if it acts, a verb may follow directly."""
-    place, determiner = start, ""
+    place, determiner, most = start, "", False
     if (
         tokens.is_(place, "pron")
         and not (
@@ -83,7 +82,10 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         and (tokens[place].text.lower() != "one" or tokens[place + 1].text != "of")
     ):
         return Phrase(start, place + 1, "pronoun", tokens[place].text, tokens[place].text.lower())
-    while tokens.is_(place, "det", "poss") and not (determiner == "the" and tokens[place].text == "most"):
+    while tokens.is_(place, "det", "poss"):
+        if determiner == "the" and tokens[place].text == "most" and tokens[place + 1].text != "of":
+            place, most = place + 1, True
+            break
         if tokens.is_(place, "poss") and determiner and tokens[place - 1].text.lower() in ARTICLES:
             return None
         determiner = tokens[place].text.lower()
@@ -94,9 +96,22 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         end = _core(tokens, after, acts=acts, determined=True)
     end += end == begin and tokens.is_(begin, "date")
     if end == begin:
-        if determiner in {"this", "these", "that", "those", "all", "some", "many", "most", "both", "several", "any"}:
+        if most or determiner in {
+            "this",
+            "these",
+            "that",
+            "those",
+            "all",
+            "some",
+            "many",
+            "most",
+            "both",
+            "several",
+            "any",
+        }:
             return Phrase(start, begin, "pronoun", determiner, determiner)
         return None
+    begin -= most  # "the most popular song"
     last, first = tokens[end - 1], tokens[begin]
     cut = (
         tokens.is_(end, *_GOES_ON)
@@ -115,7 +130,6 @@ def noun_phrase(tokens: Tokens, start: int, *, acts: bool = False) -> Phrase | N
         name = tokens.text(end - 2, end) if numbered else last.text
         before = tokens.text(begin, end - 1 - numbered)
         noun = tokens[end - 2].text if end > begin + 1 else ""
-        cut = cut or (determiner == "the" and before in _OF_TWO)
         common = noun.islower() and tokens.is_(end - 2, "word") and not PERSONS.search(noun)
         if common and (before[:1].islower() or genitive) and _COMMON_ACRONYM.fullmatch(name):
             compound = tokens.text(begin, end)  # "pay TV"
@@ -208,7 +222,7 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
             )
             or (tag == "pres" and not acts and not one and following not in {"det", "name", "num", "poss", "pron"})
             or (tag == "pres" and acts and determined and place == begin)
-            or (tag == "det" and inside and token.text in {"other", "most"})
+            or (tag == "det" and place > begin and token.text in {"other", "most"})
             or (token.text in {"inside", "outside"} and inside and following == "word")  # "the upper inside corner"
             or (tag == "and" and _joins_adjectives(tokens, place, begin))
             or (
@@ -292,7 +306,7 @@ def joined(  # noqa: C901
             if anded and comma and not conjunction and _is_listed(tokens, at):
                 found = [replace(one, cut=True) for one in found]  # "hats and shoes, coats and bags, and"
             break
-        following = noun_phrase(tokens, at)
+        following = noun_phrase(tokens, at, acts=acting)
         if following and following.text.lower() in _ONWARD and conjunction:
             found[-1] = replace(found[-1], end=following.end, text=tokens.text(found[-1].end - 1, following.end))
             place = following.end
@@ -518,6 +532,15 @@ def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
     ):
         states = states and kind == "passive" and False
     return Verb(place, " ".join(words), kind, word, states)
+
+
+def are_several(tokens: Tokens, first: Phrase) -> bool:
+    """Return whether a name is the first of several that act: "Ada and Bo were", unlike "Ox and Plough was"."""
+    phrases, end = joined(tokens, first, acting=True)
+    verb = verb_at(tokens, tokens.after_brackets(end)) if len(phrases) > 1 else None
+    if not verb or tag_of(first.text.lower()) in {"adv", "prep", "sub", "pron", "det"}:
+        return False
+    return not (tokens.is_(verb.end - 1, "pres") or {"is", "was", "has"}.intersection(verb.text.split()))
 
 
 Aside = tuple[str, Phrase]

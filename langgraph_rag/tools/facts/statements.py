@@ -17,6 +17,7 @@ from langgraph_rag.tools.facts.phrases import (
     ROLES,
     Phrase,
     alternatives,
+    are_several,
     joined,
     noun_phrase,
     plain,
@@ -557,6 +558,7 @@ _COMMON = re.compile(r".*(?:s|ing|tion|sion|ity|ment|ness|ism|ship|ence|ance|ure
 _OF_OPTION = frozenset("specifies sets enables disables selects limits changes".split())
 _VALUES = frozenset({"True", "False", "None", "Null"})
 _MADE_FOR = frozenset("backend library file module manager middleware database".split())  # a name, and not it
+_OF_TWO = frozenset("younger elder older other".split())  # which one of a name, a text may say elsewhere
 _TOWNS = frozenset(  # whose name follows "of": the village of Hale
     "village town city county state province district region island parish borough suburb municipality kingdom".split()
 )
@@ -622,6 +624,8 @@ class Subjects:
         if phrase.kind == "name":
             if phrase.before and not phrase.determiner and phrase.before.islower():
                 return None
+            if phrase.before in _OF_TWO and not topic.is_named(phrase.text):
+                return None
             phrases, end = joined(tokens, phrase, acting=True)
             if end != phrase.end and not verb_at(tokens, tokens.after_brackets(end)):
                 phrases, end = [phrase], phrase.end
@@ -636,11 +640,8 @@ class Subjects:
                 "every",
             }:
                 return None
-            verb = verb_at(tokens, end) if len(phrases) > 1 else None
-            one = not verb or (verb.is_present and verb.text.split()[0] not in {"are", "have"})  # or "Ox and Plough is"
-            if phrase.determiner in {"a", "an"} or (
-                phrase.start == 0 and not phrase.before and one and self._is_common(phrase.text)
-            ):
+            common = phrase.start == 0 and not phrase.before and self._is_common(phrase.text)
+            if phrase.determiner in {"a", "an"} or (common and not are_several(tokens, phrase)):
                 return None  # "Points are drawn", "Work began"
             if name := topic.of_noun(phrase.text.lower()) if not phrase.determiner else "":
                 return Subject((name,)), end  # "Film is directed by"

@@ -201,6 +201,7 @@ _OF_YEAR = re.compile(
     r"\b(?:Act|Regulations?|Order|Directive|Ordinance|Protocol|Olympics|Games|Cup|Expo|Fair|Eve|Day|Christmas|Easter"
     r"|(?:Easter|Good|Black|Holy|Bloody|Palm) [A-Z]\w+day)$"
 )
+_GIVEN = re.compile(r"(?:[^\W\d_A-Z]|(?<![.\w])[A-Z]\.)$")
 _NICKNAME = re.compile(r" [\"“][^\"“”]{1,30}[\"”] (?=[^\W\d_a-z])")
 _WEEKDAYS = frozenset("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
 _QUOTES = frozenset('"“”«»‘`*_')
@@ -321,7 +322,8 @@ def _with_titles(sentence: str, tokens: list[Token]) -> Iterator[Token]:
     place = 0
     while place < len(tokens):
         token, end = _with_unit(sentence, tokens, place)
-        if token.tag == "name" and (nickname := _NICKNAME.match(sentence, token.end)):
+        given = token.tag == "name" and _GIVEN.search(token.text)  # unlike 'the US "Billboard" Chart'
+        if given and (nickname := _NICKNAME.match(sentence, token.end)):
             last = next((at for at in range(end, len(tokens)) if tokens[at].start >= nickname.end()), end)
             if last < len(tokens) and tokens[last].tag == "name":  # "Neil "Ink" Vint"
                 text = sentence[token.start : tokens[last].end]
