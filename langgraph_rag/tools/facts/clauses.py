@@ -580,12 +580,12 @@ class Clauses:
             if tokens.is_(at, "prep"):
                 end = self._complement(subject, relation, at, passive=True, until=until, single=True)
             elif tokens.is_(at, "past") or (tokens.is_(at, "adv") and tokens.is_(at + 1, "past")):
-                own = tokens[at - 1].text in {"best", "better"}
-                if related and at == place and not own:
+                best = tokens[at - 1].text in {"best", "better"}
+                if related and at == place and not best:
                     return place  # "is a tool that reads files stored in Ost"
                 if tokens[at].text in {"optionally", "possibly", "usually", "sometimes"}:
                     return place
-                if number and not own and _ALSO_KNOWN.match(tokens.sentence, tokens[at].start):
+                if number and not best and _ALSO_KNOWN.match(tokens.sentence, tokens[at].start):
                     return place  # "in the Kell family, also known as"
                 at += tokens.is_(at, "adv")
                 words, after = tokens[at].text.lower(), at + 1

@@ -51,9 +51,10 @@ _SYMBOLS = frozenset("%#=<>{}\\$|@^~")
 _OPTION = re.compile(r" \((?:--?[\w-]|\w+_)[^()]{1,40}\)")
 _NEW = re.compile(r"(?:one |an? )?(?:new|extra|additional|optional|required|following)\b")
 _BEHIND = re.compile(
-    r"(?:,? (?:and|or))? (?:available|responsible|similar|related|present|necessary|suitable|able|capable|due"
-    r"|native|active|equal|equivalent|identical|adjacent|prone|dependent|eligible|resistant|sensitive"
-    r"|compatible|notable|famous|typical|full)$"
+    r"(?:,? (?:and|or))?(?: (?:chiefly|mainly|mostly|primarily|especially|very|most))?"
+    r" (?:available|responsible|similar|related|present|necessary|suitable|able|capable|due|native|active|equal"
+    r"|equivalent|identical|adjacent|prone|dependent|eligible|resistant|sensitive|compatible|notable|famous|typical"
+    r"|full)$"
 )
 _ALIKE = re.compile(r"(?:similar|equivalent|identical|analogous|comparable|corresponding) ")
 _ALIKE_TO = re.compile(r" (?:to|with|for) ")
@@ -147,7 +148,7 @@ def _noun(tokens: Tokens, phrase: Phrase, relation: str) -> Phrase | None:  # no
         if apart and len(f"{relation} {phrase.text}".split()) < LONGEST_RELATION:
             return None
         whole = _with_modifier(tokens, phrase, at)
-        return whole if whole and tokens[whole.end].text not in {"until", "till"} else None
+        return whole if whole and tokens[whole.end].text not in {"until", "till", "when", "where"} else None
     many = _MANY.match(f"{phrase.determiner} {phrase.text}".lstrip()) or _MANY.match(phrase.text)
     vague = bool(many or _KIND_ONLY.fullmatch(phrase.text)) and _is_plain(phrase.text)
     definite = phrase.determiner == "the" or phrase.text.startswith("one of ") or ORDINAL.match(phrase.text)

@@ -325,6 +325,8 @@ def joined(  # noqa: C901
         each = first.of is not None and first.of.kind == "name" and first.head.endswith("s")  # "voices of Bo, Ida and"
         if found[-1].kind == "noun" and following.kind == "name" and not (conjunction or (each and len(found) == 1)):
             break  # "a brother, Dave"
+        if found[-1].of and _is_group(following):
+            return [*found[:-1], replace(found[-1], cut=True)], place  # "a singer of the folk and rock band Kell"
         if _share_name(found[-1], following):
             before = f"{found[-1].text} and {following.before}"
             found[-1] = replace(following, start=found[-1].start, before=before)
@@ -380,8 +382,15 @@ def alternatives(tokens: Tokens, phrases: list[Phrase]) -> list[Phrase]:
 
 def _share_name(role: Phrase, named: Phrase) -> bool:
     """Return whether two roles are those of one name: "photographer and screenwriter Ida Vint"."""
-    alone = role.kind == "noun" and not role.of and not role.determiner and PERSONS.search(role.head)
-    return bool(alone and named.before) and named.kind == "name" and not named.determiner
+    alone = role.kind == "noun" and not role.of
+    person = not role.determiner and PERSONS.search(role.head) and named.before and not named.determiner
+    return alone and named.kind == "name" and (_is_group(named) or bool(person))
+
+
+def _is_group(named: Phrase) -> bool:
+    """Return whether a name is told to be that of a group: "rock band Kell"."""
+    kind = _GROUP.fullmatch(named.before.rpartition(" ")[2])
+    return named.kind == "name" and not named.determiner and kind is not None
 
 
 def _alike(one: Phrase, other: Phrase) -> bool:

@@ -312,7 +312,7 @@ _THAT_YEAR = re.compile(r",? (?:of )?(?:that|the same|the following|the next) ye
 _NOT_TOLD = re.compile(r"^(?:few|couple|handful) of\b|\bsuch (?!as\b)")
 _MUTUAL = re.compile(
     r"\b(?:equal|equivalent|identical|different|distinct|similar|alike|related|compatible|comparable|married|divorced)"
-    r"(?: (?!to\b|from\b|with\b|as\b)\w+)?$"
+    r"(?! (?:to|from|with|as)\b)"
 )
 HOLLOW = frozenset(  # nouns that say nothing of themselves
     "one way part time number variety place role fact case example kind type sort form member set series thing "
@@ -643,8 +643,11 @@ class Subjects:
             common = phrase.start == 0 and not phrase.before and self._is_common(phrase.text)
             if phrase.determiner in {"a", "an"} or (common and not are_several(tokens, phrase)):
                 return None  # "Points are drawn", "Work began"
-            if name := topic.of_noun(phrase.text.lower()) if not phrase.determiner else "":
-                return Subject((name,)), end  # "Film is directed by"
+            alone = not phrase.determiner and (len(phrases) == 1 or tokens[phrases[-1].start - 1].text == "or")
+            if name := topic.of_noun(phrase.text.lower()) if alone else "":
+                return Subject((name,)), end  # "Film is directed by", "Kell or Kel is"
+            owners = [(topic.of_pronoun(one.determiner), one) for one in phrases if one.owned and one.before]
+            self.facts += [(owner, one.before, one.text) for owner, one in owners if owner]  # "Ida and her uncle Bo"
             heads = tuple(self._named(one, later=later) for one in phrases)
             return Subject(heads), end
         return (Subject((phrase.text,)), phrase.end) if self._is_uncapped(phrase) else self._described(phrase)
@@ -696,10 +699,10 @@ class Subjects:
         """Read "Her brother Karl", "Its CEO, Li Warren, was", or "His father was"."""
         tokens = self.tokens
         if phrase.kind == "name" and phrase.before:
-            phrases, end = joined(tokens, phrase)
+            phrases, end = joined(tokens, phrase, acting=True)
             if not verb_at(tokens, end) or any(one.kind != "name" for one in phrases):
                 phrases, end = [phrase], phrase.end
-            self.facts += [(head, phrase.before, one.text) for head in owner for one in phrases]
+            self.facts += [(head, one.before or phrase.before, one.text) for head in owner for one in phrases]
             self._meets(phrase.before)
             return Subject(tuple(one.text for one in phrases)), end
         noun = phrase.before if phrase.of is None and phrase.before and phrase.kind != "name" else phrase.text
