@@ -993,3 +993,147 @@ def test_who_is_meant_first_and_who_belongs_to_whom(title: str, text: str, facts
 )
 def test_what_singles_out_and_who_did_it_are_whole(title: str, text: str, facts: list[str]) -> None:
     assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        (
+            "Brenn Inn",
+            "It has one of the best views among inns.",
+            ["Brenn Inn | has | one of the best views among inns"],
+        ),
+        (
+            "Brenn Inn",
+            "Brenn Inn is one of the most visited inns in Norland trade history.",
+            ["Brenn Inn | is | one of the most visited inns in Norland trade history"],
+        ),
+        (
+            "Quist Act",
+            "The Quist Act was one of three acts drafted to end the war.",
+            ["Quist Act | was | one of three acts drafted to end the war"],
+        ),
+        ("Quist Act", "The Quist Act is the oldest law in Norland.", ["Quist Act | is oldest law in | Norland"]),
+        (
+            "Rook",
+            "Rook is the most common cause of fever in dogs. Rook is the fastest pump of all until the next one.",
+            ["Rook | is | most common cause of fever in dogs"],
+        ),
+        ("Rook Pump", "It closes the valve after the tank has been filled.", []),
+        ("Rook Pump", "It now silently drops the Ost Log when the disk is full.", []),
+        ("Rook Pump", "It stores the Ost Log as long as the disk is present.", []),
+        ("Rook Pump", "It uses the Ost Dam, and stops once it is full.", ["Rook Pump | uses | Ost Dam"]),
+        ("Rook Pump", "It closed the Ost Dam after the war ended.", ["Rook Pump | closed | Ost Dam"]),
+        ("Rook Pump", "Rook Pump empties the list of such letters.", []),
+        ("Rook", "Rook brings great gains over lead for roofs.", ["Rook | brings | great gains over lead for roofs"]),
+        ("Rook", "Rook is sold as a cheap cure for coughs.", ["Rook | is sold as | cheap cure for coughs"]),
+        (
+            "Ada Renk",
+            "Ada Renk is a painter and singer mainly famous for short songs.",
+            [
+                "Ada Renk | is | painter and singer mainly famous for short songs",
+                "Ada Renk | is famous for | short songs",
+            ],
+        ),
+        ("Rook", "Rook is a pill similar to chalk.", ["Rook | is | pill similar to chalk"]),
+        ("Rook", "Rook is a plant native to Kell.", ["Rook | is plant native to | Kell"]),
+        (
+            "Ada Renk",
+            "Ada Renk is a poet best known for Low Water.",
+            ["Ada Renk | is | poet", "Ada Renk | known for | Low Water"],
+        ),
+        (
+            "Kell Post",
+            "Kell Post has been printed by Rook AG since 1998.",
+            ["Kell Post | has been printed by | Rook AG", "Kell Post | has been printed by Rook AG since | 1998"],
+        ),
+        (
+            "Ost",
+            "Ost is a town across the Brenn River from Vint.",
+            ["Ost | is town across | Brenn River", "Ost | is town across the Brenn River from | Vint"],
+        ),
+        ("Quist", "Quist lists a few of the reasons. Quist gives several ways to change the system.", []),
+        ("Quist", "Quist gives several ways to cook fish.", ["Quist | gives | ways to cook fish"]),
+    ],
+)
+def test_what_limits_a_fact_is_told_or_the_fact_is_none(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        ("Low Water", 'Low Water was written by Karl "Kid" Senn.', ['Low Water | was written by | Karl "Kid" Senn']),
+        ("Kid Senn", 'Karl "Kid" Senn lived in Ost.', ["Kid Senn | lived in | Ost"]),
+        ("Kell Song", 'It rose on the U.S. "Hot" Chart.', ["Kell Song | rose on | Chart"]),
+        ("Ost House", "The younger Senn sold the mill in 1906.", []),
+        (
+            "Bo Senn",
+            "Bo Senn was old. He sang in Ost. The younger Senn died in Kell.",
+            ["Bo Senn | sang in | Ost", "Bo Senn | died in | Kell"],
+        ),
+        (
+            "Low Water",
+            "It was shown on Easter Monday 1916 in Ost.",
+            ["Low Water | was shown on | Easter Monday 1916", "Low Water | was shown in | Ost"],
+        ),
+        (
+            "Bo Ray",
+            "In 1990, Bo Ray was a member of the noted duo the Reds.",
+            ["Bo Ray | was member of noted duo | Reds", "Bo Ray | was member of Reds in | 1990"],
+        ),
+        (
+            "Low Water",
+            "Low Water is an album by jazz and folk band The Owls.",
+            ["Low Water | is album by jazz and folk band | Owls"],
+        ),
+        ("Vela tools", "The Vela backend uses Ost & Kell keys.", ["Vela backend | uses | Ost & Kell keys"]),
+        ("Sizes", "Ost and Brenn are similar in size. Bo Ray and Ida Vint were married in 1920.", []),
+        (
+            "Sizes",
+            "Ost and Brenn are similar to Kell.",
+            ["Ost | are similar to | Kell", "Brenn | are similar to | Kell"],
+        ),
+        ("Sizes", "In all, fires in Ost, Kell, and Brenn killed 48 people.", []),
+        ("Quist", "The Quist tool which reads files stored in Ost.", []),
+        ("Quist", "Quist is a clinic which treats dogs held in Ost.", ["Quist | is | clinic"]),
+        ("Norm", "The short names of Kell, Ost, and Brenn now allow spaces.", []),
+        (
+            "Norm",
+            "The owners of Kell, Ost and Brenn signed the Rook Deed.",
+            [f"{name} | owners signed | Rook Deed" for name in ("Kell", "Ost", "Brenn")],
+        ),
+        (
+            "Quist 2",
+            'Quist 2 has a pump with grade "mild", a new lamp, and a valve in red.',
+            ["Quist 2 | has pump with | grade mild"],
+        ),
+        (
+            "Quist",
+            "Quist is a port of the Kell game (2001) which was a copy of the Ost game.",
+            ["Quist | is | port of the Kell game"],
+        ),
+        (
+            "Bo Ray",
+            "Bo Ray is a guard who worked for the Vint family, also known as the Mill Owners.",
+            ["Bo Ray | is | guard", "Bo Ray | worked for | Vint family"],
+        ),
+        ("Ink (writer)", "Ida Vint, better known by her pen name Ink, is a poet.", ["Ink (writer) | is | poet"]),
+        (
+            "Ida Vint",
+            "Ida Vint, also known by the name Red, is a poet.",
+            ["Ida Vint | known as | Red", "Ida Vint | is | poet"],
+        ),
+        (
+            "Ida Vint",
+            "Ida Vint is tall. Vint and her uncle Bo sued Rook AG.",
+            ["Ida Vint | uncle | Bo", "Ida Vint | sued | Rook AG", "Bo | sued | Rook AG"],
+        ),
+        ("Rivers", "Bogs and Marsh Lake lie in Ost. Soon, Ada Moss and Bo Ray were arrested in Kell.", []),
+        ("Kel Inn", "Kel Inn or Kell Inn is a house.", ["Kel Inn | is | house"]),
+    ],
+)
+def test_names_are_whole_and_what_is_told_of_one_is_not_told_of_another(
+    title: str, text: str, facts: list[str]
+) -> None:
+    assert stated(title, text) == facts
