@@ -448,7 +448,7 @@ class Clauses:
                 times = set()  # "it opens in May, and closes after it snows"
             if self.tokens[at].text in conditions or (self.tokens[at].text == "except" and not (apart or depth > 0)):
                 return True
-            if self.tokens[at].text in times and self._is_of_present(at + 1):
+            if self.tokens[at].text in times and not apart and self._is_of_present(at + 1):
                 return True
             apart = apart or (self.tokens.is_(at, "comma") and self.tokens[at + 1].text != "except")
         of_mode = verb.is_present and not self.tokens.is_(verb.end, "prep")

@@ -311,8 +311,9 @@ _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th) ")
 _THAT_YEAR = re.compile(r",? (?:of )?(?:that|the same|the following|the next) year\b")
 _NOT_TOLD = re.compile(r"^(?:few|couple|handful) of\b|\bsuch (?!as\b)")
 _MUTUAL = re.compile(
-    r"\b(?:equal|equivalent|identical|different|distinct|similar|alike|related|compatible|comparable|married|divorced)"
-    r"(?! (?:to|from|with|as)\b)"
+    r"\b(?:is|are|was|were|be|been|considered|became|remain|remained) (?:equal|equivalent|identical|different|distinct"
+    r"|similar|alike|related|compatible|comparable|married|divorced)\b(?! (?:to|from|with|as)\b)"
+    r"|\bmarried (?:in|on|at)\b"
 )
 HOLLOW = frozenset(  # nouns that say nothing of themselves
     "one way part time number variety place role fact case example kind type sort form member set series thing "

@@ -238,6 +238,8 @@ class Tokens:
         self.sentence = sentence
         self.parsed: list[Parsed] = []  # of each token, if the sentence was parsed
         self._tokens = list(_with_titles(sentence, list(_without_weekdays(list(_cut(sentence))))))
+        if self.is_(0, "name") and self.is_(1, "comma") and tag_of(self[0].text.lower()) == "adv":
+            self.retag(0, "adv")  # "Instead, Ada and Bo"
         for place in range(1, len(self._tokens) - 1):
             if self._is_verb(place):
                 self.retag(place, "pres")
