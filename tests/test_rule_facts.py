@@ -1094,6 +1094,11 @@ def test_what_limits_a_fact_is_told_or_the_fact_is_none(title: str, text: str, f
             "Ost and Brenn are similar to Kell.",
             ["Ost | are similar to | Kell", "Brenn | are similar to | Kell"],
         ),
+        (
+            "Sizes",
+            "Instead, Ost and Brenn saw similar gains in 1920.",
+            ["Ost | saw similar gains in | 1920", "Brenn | saw similar gains in | 1920"],
+        ),
         ("Sizes", "In all, fires in Ost, Kell, and Brenn killed 48 people.", []),
         ("Quist", "The Quist tool which reads files stored in Ost.", []),
         ("Quist", "Quist is a clinic which treats dogs held in Ost.", ["Quist | is | clinic"]),
@@ -1129,7 +1134,11 @@ def test_what_limits_a_fact_is_told_or_the_fact_is_none(title: str, text: str, f
             "Ida Vint is tall. Vint and her uncle Bo sued Rook AG.",
             ["Ida Vint | uncle | Bo", "Ida Vint | sued | Rook AG", "Bo | sued | Rook AG"],
         ),
-        ("Rivers", "Bogs and Marsh Lake lie in Ost. Soon, Ada Moss and Bo Ray were arrested in Kell.", []),
+        (
+            "Rivers",
+            "Soon, Ada Moss and Bo Ray were held in Ost.",
+            ["Ada Moss | were held in | Ost", "Bo Ray | were held in | Ost"],
+        ),
         ("Kel Inn", "Kel Inn or Kell Inn is a house.", ["Kel Inn | is | house"]),
     ],
 )
