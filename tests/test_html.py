@@ -91,6 +91,12 @@ def test_what_markdown_would_write_otherwise_is_kept(tmp_path: Path, html: str, 
         ("<style>a:hover, .c3{color:red}.c1, p .c2 {text-decoration: underline line-through}</style>"
          "<p>Costs <span class=c1>800</span> 950 or <span class='x c2'>five</span> <span class=c3>six</span>",
          "Costs 950 or six"),
+        ("<style>/* old */ #p, a:hover {text-decoration: line-through}</style>Costs <b id=p>800</b> <a>950</a>.",
+         "Costs 950."),
+        ("<p>Costs <SPAN STYLE='TEXT-DECORATION: LINE-THROUGH'>800</SPAN> 950.", "Costs 950."),
+        ("<p><span>Costs </span><s>800</s><span> 950 </span> <b> or</b><s> so</s><span>.</span>", "Costs 950 or."),
+        ("<p>Old.<br></p><p><br></p><div>Tall.<br></div>So<br>on.<br><br>Wet.<address>Kell</address>5",
+         "Old.\n\nTall.\n\nSo\non.\n\nWet.\n\nKell\n\n5"),
         ("<p>It <a href=x>views the page source</a>.<div><a href=x>Edit this page on GitHub</a></div>"
          "<ul><li><a href=x>View page source</a></ul>", "It views the page source."),
         ("<h2>Harl<span class=mw-editsection>[<a href=x>edit</a>]</span></h2>Old.<div class=navbox><a href=x>Kell</a>, "
@@ -143,8 +149,18 @@ def test_what_markdown_would_write_otherwise_is_kept(tmp_path: Path, html: str, 
         ("<ol type=a><li>x<li><p>y</p></ol><ol type=I start=3><li>z</ol>", "- a. x\n- b. y\n- III. z"),
         ("<ol reversed><li>x<li>y</ol>", "- 2. x\n- 1. y"),
         ("<ol style='list-style-type: lower-roman'><li>x<li>y</ol>", "- i. x\n- ii. y"),
-        ("<style>li:before {content: counters(n, '.')}</style><ol><li>Use<ol><li>By day<li>By night</ol></ol>",
+        ("<style>li::marker {content: counters(list-item, '.') '. '}</style>"
+         "<ol><li>Use<ol><li>By day<li>By night</ol></ol>",
          "- 1. Use\n- 1. Use: 1.1. By day\n- 1. Use: 1.2. By night"),
+        ("<style>.a>li:before {content: '' counter(a,decimal) '. '} .a>li {counter-increment: a}"
+         ".b>li {counter-increment: b} ol.a.start {counter-reset: a 0} ol.b.start {counter-reset: b 0}"
+         ".b>li:before {content: counter(a,decimal) '.' counter(b,lower-latin) '\\00a0'}</style>"
+         "<ol class='a start'><li>Use</ol><ol class='b start'><li>By day<li>By night</ol>So<ol class=a><li>Fee</ol>"
+         "<ol class='b start'><li>Due</ol>",
+         "- 1. Use\n- 1.a By day\n- 1.b By night\n\nSo\n\n- 2. Fee\n- 2.a Due"),
+        ("<style>ol {list-style: none} .r, #q ol {list-style-type: upper-roman}</style>"
+         "<ol><li>x</ol>or<ol class=r><li>y</ol>",
+         "- 1. x\n\nor\n\n- I. y"),
         ('So <math><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup></math>.', "So E = mc^2."),
         ('So <span class="katex"><span class="katex-mathml"><math><semantics><mrow><msub><mi>a</mi><mn>1</mn>'
          '</msub></mrow>'
@@ -271,6 +287,18 @@ def test_a_title_with_no_break_spaces_is_not_repeated(tmp_path: Path) -> None:
     page = "<title>1. Mills</title><h1>1.&nbsp;Mills</h1><p>Two.<h2>1.1.&nbsp;Harl</h2><p>Old."
 
     assert list(_texts(tmp_path, page)) == ["1. Mills", "1.1. Harl (1. Mills)"]
+
+
+def test_headings_have_the_numbers_that_a_style_sheet_counts(tmp_path: Path) -> None:
+    style = (
+        "body {counter-reset: h} h2 {counter-reset: sub} h2::before {counter-increment: h; content: counter(h) '. '}"
+        "h3::before {counter-increment: sub; content: counter(h) '.' counter(sub) ' '}"
+    )
+    page = f"<style>{style}</style><h1>Lease</h1><h2>Use</h2><p>a<h3>Day</h3><p>b<h3>Night</h3><p>c<h2>Fee</h2><p>d"
+
+    assert list(_texts(tmp_path, page)) == [
+        "1. Use (Lease)", "1.1 Day (Lease, 1. Use)", "1.2 Night (Lease, 1. Use)", "2. Fee (Lease)",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("document", _DOCS, ids=lambda document: document.stem)

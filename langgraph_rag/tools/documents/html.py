@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container
 from typing import NamedTuple
 
 from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
@@ -13,6 +13,7 @@ from markdownify import MarkdownConverter
 from webencodings import lookup
 
 from langgraph_rag.characters import decoded
+from langgraph_rag.tools.documents.html_styles import KINDS, first_block, numeral, struck_by_style, write_counters
 from langgraph_rag.tools.documents.html_tables import simplify_generated, simplify_tables, write_formulas
 
 _NO_TEXT = (
@@ -22,15 +23,15 @@ _NO_TEXT = (
     ".mw-editsection, .mw-jump-link, .printfooter, .navbox, .catlinks, #catlinks, "  # of MediaWiki
     ".linenos, .lineno, [role=doc-pagebreak], [rel=prev], [rel=next], rt, rp, rtc"
 )
-_STRUCK = "s, strike, del, [style*='line-through'], .line-through, .strikethrough, .strike"
-_RULE = re.compile(r"([^{}]*)\{([^{}]*)\}")
-_STRIKES = re.compile(r"text-decoration(?:-line)?\s*:[^;]*\bline-through\b")
-_OF_CLASS = re.compile(r"(?:[a-z]\w* )?[a-z]*\.[a-zA-Z_][\w-]*(?:\.[a-zA-Z_][\w-]*)*")
-_HIDDEN = "[hidden]:not([hidden='until-found']), [aria-hidden=true], [style*='display:none'], [style*='display: none']"
+_STRUCK = "s, strike, del, [style*='line-through' i], .line-through, .strikethrough, .strike"
+_HIDDEN = (
+    "[hidden]:not([hidden='until-found']), [aria-hidden=true], [style*='display:none' i], [style*='display: none' i]"
+)
 _MARKED = ["s", "strike", "del", "sup", "img"]
 _LINE_NUMBERS = ["lineno", "linenos", "gutter"]
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _BLOCKS = ["p", "div", "section", "blockquote", "figure", "pre", *_HEADINGS]
+_INLINE = frozenset("a abbr b big cite code em font i ins kbd mark q samp small span strong sub sup tt u var".split())
 _WORD = re.compile(r"\w")
 _SENTENCE = re.compile(r"(?:\w+\s+){3}\w{2,}[.!?](?:\s|$)")
 _NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
@@ -72,22 +73,8 @@ _BACK = (
 )
 _NOTES = ".footnotes, div.footnote:has(> ol), .footnote-list, [role=doc-endnotes], #footnotes, ol.references"
 _WITHIN_TEXT = ".ltx_note, span.sidenote, span.marginnote"
-_COUNTERS = re.compile(r"\bcounters\(")  # in a style sheet: items are counted as 1.2.3
-_STYLE = re.compile(
-    r"list-style(?:-type)?\s*:[^;]*?\b(lower-alpha|lower-latin|lower-roman|upper-alpha|upper-latin|upper-roman|none)\b"
-)
-_TYPES = {
-    "lower-alpha": "a",
-    "lower-latin": "a",
-    "lower-roman": "i",
-    "none": "",
-    "upper-alpha": "A",
-    "upper-latin": "A",
-    "upper-roman": "I",
-}
+_STYLE = re.compile(rf"list-style(?:-type)?\s*:[^;]*?\b({'|'.join(KINDS)}|none)(?![\w-])", re.IGNORECASE)
 _CLASSES = {"loweralpha": "a", "lowerroman": "i", "upperalpha": "A", "upperroman": "I"}  # of docutils
-_ROMAN = dict(m=1000, cm=900, d=500, cd=400, c=100, xc=90, l=50, xl=40, x=10, ix=9, v=5, iv=4, i=1)
-_MOST_ROMAN = 4_999
 
 
 def flatten_code(page: BeautifulSoup) -> None:
@@ -118,7 +105,7 @@ def _set_in_lines(code: Tag) -> None:
 
 def take_out(page: BeautifulSoup) -> None:
     """Take out menus, signs, controls, hidden and struck parts; panels of tabs and accordions are read."""
-    struck = ", ".join([_STRUCK, *_struck_by_style(page)])
+    struck = [*page.select(_STRUCK), *struck_by_style(page)]
     for panel in page.select(_HIDDEN):
         if _unfolds(panel, page):
             for attribute in ("hidden", "aria-hidden", "style"):
@@ -126,7 +113,7 @@ def take_out(page: BeautifulSoup) -> None:
     _label_panels(page)
     for part in page.select(f"{_NO_TEXT}, {_HIDDEN}"):
         part.decompose()
-    for part in page.select(struck):
+    for part in struck:
         if not part.decomposed:
             _cut(part)
     _take_out_controls(page)
@@ -135,14 +122,6 @@ def take_out(page: BeautifulSoup) -> None:
             part.decompose()
     _take_out_signs(page)
     _take_out_head(page)
-
-
-def _struck_by_style(page: BeautifulSoup) -> Iterator[str]:
-    """Yield the selectors that the style sheets of a page strike through: Google Docs names its styles by classes."""
-    for style in page.find_all("style"):
-        for rule in _RULE.finditer(style.get_text()):
-            if _STRIKES.search(rule[2]):
-                yield from filter(_OF_CLASS.fullmatch, map(str.strip, rule[1].split(",")))
 
 
 def _take_out_head(page: BeautifulSoup) -> None:
@@ -182,9 +161,9 @@ def rewrite(page: BeautifulSoup) -> None:
     for component in page.find_all(_is_labelled):  # of MDX
         component.insert(0, _paragraph(f"{component.get('label') or component.get('title')}:"))
     _move_notes(page)
-    legal = any(_COUNTERS.search(style.get_text()) for style in page.find_all("style"))
+    counted = write_counters(page)
     for numbered in page.find_all("ol"):
-        _number(numbered, legal)
+        _number(numbered, counted)
     for numbered in page.find_all("ol"):
         numbered.name = "ul"
 
@@ -253,13 +232,24 @@ def _paragraph(text: str) -> Tag:
 
 def _cut(part: PageElement) -> None:
     """Take out a part of a sentence, with the space before it if there is one behind it, too."""
-    before, after = part.previous_sibling, part.next_sibling
-    if isinstance(before, NavigableString) and isinstance(after, NavigableString) and re.match(r"[\s.,;:!?)]", after):
+    before, after = _text_beside(part, behind=False), _text_beside(part, behind=True)
+    if before is not None and after is not None and re.match(r"[\s.,;:!?)]", after):
         if kept := before.rstrip():
             before.replace_with(kept)
         else:  # an empty text takes the space behind it along
             before.extract()
     part.decompose() if isinstance(part, Tag) else part.extract()
+
+
+def _text_beside(part: PageElement, *, behind: bool) -> NavigableString | None:
+    """Return the text next to a part of a paragraph, which may be set apart, as in bold."""
+    while (beside := part.next_sibling if behind else part.previous_sibling) is None:
+        if part.parent is None or part.parent.name not in _INLINE:
+            return None
+        part = part.parent
+    while isinstance(beside, Tag) and beside.name in _INLINE and beside.contents:
+        beside = beside.contents[0 if behind else -1]
+    return beside if isinstance(beside, NavigableString) else None
 
 
 def _take_out_signs(page: BeautifulSoup) -> None:
@@ -345,29 +335,19 @@ def _is_sign(tag: Tag) -> bool:
     return (tag.find_parent(_HEADINGS) is not None or inward) and not _WORD.search(text)
 
 
-def _number(numbered: Tag, legal: bool) -> None:
-    """Write the numbers of items as browsers count them."""
+def _number(numbered: Tag, counted: Container[int]) -> None:
+    """Write the numbers of items as browsers count them, unless a style sheet has counted them."""
     items = numbered.find_all("li", recursive=False)
     style = _STYLE.search(str(numbered.get("style", "")))
     named = (_CLASSES[name] for name in map(str, numbered.get_attribute_list("class")) if name in _CLASSES)
-    kind = _TYPES[style[1]] if style else str(numbered.get("type") or next(named, "1"))
-    if not kind:
-        return
+    kind = KINDS.get(style[1].lower(), "") if style else str(numbered.get("type") or next(named, "1"))
     step = -1 if numbered.has_attr("reversed") else 1
     number = _whole(numbered.get("start"), len(items) if step < 0 else 1)
-    outer = numbered.find_parent("li") if legal else None
-    above = str(outer.get("data-number", "")) if outer else ""
-    for item in items:
+    for item in items if kind else ():
         number = _whole(item.get("value"), number)
-        written = f"{above}{numeral(number, kind)}."
-        item["data-number"] = written if legal else ""
-        _first_block(item).insert(0, NavigableString(f"{written} "))
+        if id(item) not in counted:
+            first_block(item).insert(0, NavigableString(f"{numeral(number, kind)}. "))
         number += step
-
-
-def _first_block(item: Tag) -> Tag:
-    first = next((child for child in item.children if isinstance(child, Tag) or str(child).strip()), None)
-    return _first_block(first) if isinstance(first, Tag) and first.name in ("p", "div") else item
 
 
 def _whole(given: object, otherwise: int) -> int:
@@ -375,37 +355,11 @@ def _whole(given: object, otherwise: int) -> int:
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else otherwise
 
 
-def numeral(number: int, kind: str) -> str:
-    """Write the number of an item; `kind` is the first one of its list: 1, a, A, i or I."""
-    if kind in ("a", "A") and number > 0:
-        letters = "".join(reversed([*_letters_of(number)]))
-    elif kind in ("i", "I"):
-        letters = roman(number)
-    else:
-        return str(number)
-    return letters.upper() if kind.isupper() else letters
-
-
-def _letters_of(number: int) -> Iterator[str]:
-    while number:
-        number, letter = divmod(number - 1, 26)
-        yield chr(ord("a") + letter)
-
-
-def roman(number: int) -> str:
-    """Write a number with Roman letters, as far as these go."""
-    if not 0 < number <= _MOST_ROMAN:
-        return str(number)
-    written = ""
-    for letters, value in _ROMAN.items():
-        written += letters * (number // value)
-        number %= value
-    return written
-
-
 _MAIN = ("main, [role=main]", "article", "body")
 _DEEPEST = 120  # levels of elements, as converting them takes recursion and time that grows with the square
 _BLANKS = re.compile("[ \t]{9,}")  # the converter takes time that grows with the square of their number
+_BEGINS_WITH_SPACE = re.compile(r"^[ \t\n]")
+_UNKNOWN_BLOCKS = "address center details fieldset form header hgroup legend menu".split()  # to the converter
 _ESCAPE = b"\x1b"
 _MARKS = re.compile(r"[$^{%]|^[ \t]*+(?:[:!?])(?=\s|::|!!|\?\?)", re.MULTILINE)  # of Markdown's dialects
 _BAR = re.compile(r"(?<!\\)\|")
@@ -474,6 +428,12 @@ def _to_markdown(page: Tag) -> str:
     for text in page.find_all(string=_BLANKS):
         if not text.find_parent("pre"):
             text.replace_with(_BLANKS.sub(" ", text))
+    for block in page.find_all(_UNKNOWN_BLOCKS):
+        block.name = "div"
+    for text in page.find_all(string=_BEGINS_WITH_SPACE):
+        before = _text_beside(text, behind=False)
+        if before is not None and before[-1:].isspace() and not text.find_parent(["pre", "code"]):
+            text.replace_with(text.lstrip(" \t\n")) if text.strip() else text.extract()
     simplify_tables(page)
     return str(_converter.convert_soup(page))
 
@@ -511,7 +471,7 @@ _converter = _Converter(
     bullets="-",
     escape_misc=True,
     heading_style="atx",
-    newline_style="backslash",
+    newline_style="spaces",
     strip=["a", "b", "strong", "i", "em"],  # their marks would stay beside punctuation
     sup_symbol="<sup>",
 )

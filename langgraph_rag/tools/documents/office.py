@@ -346,7 +346,7 @@ def _lines(frame: Any) -> Iterator[tuple[int, str]]:
 
 def _numbered(number: int, kind: str) -> str:
     """Return the number of a paragraph; `kind` is such as `alphaLcParenR`, that is "a)"."""
-    from langgraph_rag.tools.documents.html import numeral
+    from langgraph_rag.tools.documents.html_styles import numeral
 
     written = numeral(number, next((first for name, first in _COUNTED.items() if kind.startswith(name)), "1"))
     opening = "(" if kind.endswith("ParenBoth") else ""

@@ -13,7 +13,7 @@ from lxml import etree
 from mammoth.documents import Table, TableRow
 from mammoth.transforms import element_of_type
 
-from langgraph_rag.tools.documents.html import roman
+from langgraph_rag.tools.documents.html_styles import roman
 from langgraph_rag.tools.documents.office import NS, READ, check_format, check_size, is_on, name, parsed, value
 from langgraph_rag.tools.documents.word_formulas import formula
 
