@@ -31,10 +31,12 @@ _OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may 
     r"(?:property|feature|field|attribute|parameter|specification|characteristic|)\|(?:values?|details?|)",
     re.IGNORECASE,
 )
+_LISTS = ("bullet_list", "ordered_list")
 _COLONS = ":： "  # at the end of a label
-_CHECKBOX = re.compile(r"\[[ xX]\]\s+")
+_CHECKBOX = re.compile(r"\[[ xX]\](?:\s+|$)")
 _UNREAD = frozenset("del s script strike style".split())
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z]+)(?P<struck>[^>]*\bline-through\b)?", re.IGNORECASE)
+_ALONE = re.compile(r"<(/?)(del|s|strike)\b[^<>]*>", re.IGNORECASE)
 _SHOWN_IN_HTML = re.compile(r"(?:\A|>)[^<]*\w|\b(?:alt|label|title)=")
 _SPACE_AT_CUT = re.compile(rf" ?{CUT}+(?=[\s.,;:!?)]|$)|{CUT}")
 _NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError, OverflowError)
@@ -84,13 +86,28 @@ def _substitutions(fields: dict[str, object]) -> object:
 
 def _read(markdown: str, named: str, substitutions: object) -> tuple[str, list[Section]]:
     written = SyntaxTreeNode(_by_turns(parser.parse(markdown, {SUBSTITUTIONS: substitutions}))).children
-    blocks = [part for one in written for part in (_of_html(one.content) if one.type == "html_block" else [one])]
+    blocks = [part for one in _unstruck(written) for part in (_of_html(one.content) if one.type == "html_block" else [one])]
     for heading in filter(_is_heading, blocks):
         _without_pictures(heading)
     title, parts = named or _heading_that_titles(blocks), list(_parts(blocks))
     if not any(part.text for part in parts):
         return title, [Section((), "\n".join(map(_text, blocks)) or markdown)]
     return title, [Section(headings, text) for headings, text in _sections(parts, title) if text]
+
+
+def _unstruck(blocks: Sequence[SyntaxTreeNode]) -> Iterator[SyntaxTreeNode]:
+    """Yield the blocks that do not stand between `<del>` and `</del>`, each on a line of its own."""
+    alone = {number: tag for number, one in enumerate(blocks) if (tag := _ALONE.fullmatch(one.content.strip()))}
+    last = {tag[2].lower(): number for number, tag in alone.items() if tag[1]}
+    hiding = ""
+    for number, block in enumerate(blocks):
+        tag = alone.get(number)
+        if tag and not hiding and not tag[1] and last.get(tag[2].lower(), -1) > number:
+            hiding = tag[2].lower()
+        if not hiding:
+            yield block
+        elif tag and tag[1] and tag[2].lower() == hiding:
+            hiding = ""
 
 
 def _by_turns(tokens: list[Token]) -> list[Token]:
@@ -245,7 +262,7 @@ def _lines(block: SyntaxTreeNode) -> Iterator[str]:
             yield fenced(block.content.rstrip("\n"), fence, block.info)
         case "html_block":
             yield "\n\n".join("\n".join(_lines(each)) for each in _of_html(block.content))
-        case "bullet_list" | "ordered_list":
+        case kind if kind in _LISTS:
             for item, number in zip(block.children, _numbers(block), strict=True):
                 yield from _item(item, number)
         case "table":
@@ -282,11 +299,12 @@ def _definitions(block: SyntaxTreeNode) -> Iterator[str]:
 
 
 def _item(item: SyntaxTreeNode, number: str) -> Iterator[str]:
-    first, *others = [line for child in item.children for line in _lines(child)] or [""]
-    text = _CHECKBOX.sub("", first, count=1)
-    if text or others:  # else all of it is struck
+    lines = [line for child in item.children for line in _lines(child)]
+    own = bool(lines) and item.children[0].type not in _LISTS
+    text = _CHECKBOX.sub("", lines[0], count=1) if own else ""
+    if text:
         yield f"- {number}{text}"
-    yield from (_below(text, line) for line in others)
+    yield from (_below(text, line) if text else line for line in lines[own:])  # without text, all of it is struck
 
 
 def _numbers(block: SyntaxTreeNode) -> list[str]:
@@ -323,7 +341,8 @@ def _rows(table: SyntaxTreeNode) -> Iterator[str]:
         named = [(column, cell) for column, cell in zip(columns, cells, strict=False) if cell]
         fields = [f"{column}: {cell}" if column else cell for column, cell in named]
         of_one = [cells[0].rstrip(_COLONS), *cells[1:]]
-        yield "- " + (": ".join(filter(None, of_one)) if of_properties else "; ".join(fields))
+        if fields:  # else all of them are struck
+            yield "- " + (": ".join(filter(None, of_one)) if of_properties else "; ".join(fields))
 
 
 def _line(node: SyntaxTreeNode) -> str:

@@ -56,6 +56,7 @@ _LEFT_OUT = (
     re.compile(r"%%.*?%%", re.DOTALL),  # a comment in Obsidian
     re.compile(r"\{(?:--(?![- ]*\})[^{}]{1,300}?--|>>[^{}]{1,300}?<<)\}"),  # CriticMarkup: what goes, and a remark
     re.compile(r"\[\^[^][\s]{1,100}\]"),  # a sign of a note
+    re.compile(r"(?<![\w~)\]*])~(?=[^\s~/])[^~]{0,300}(?<=\S)~(?![\w~])"),  # struck out on GitHub and in chats
     re.compile(
         rf"(?:(?<=[\])`*_>])(?:{_ATTRIBUTES})|(?:{_ATTRIBUTES})(?=\s*\Z)|(?:(?<=\n)|(?<!.))(?:{_ATTRIBUTES})(?=\n))",
         re.DOTALL,
