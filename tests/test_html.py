@@ -136,6 +136,28 @@ def test_what_markdown_would_write_otherwise_is_kept(tmp_path: Path, html: str, 
          "Old<td>1700"
          "<tr><td colspan=2>Counted in 1900.</table>",
          "- Ister; Name: Harl; Year: 1883\n- Kell; Name: Old; Year: 1700\n\nCounted in 1900."),
+        ("<table><thead><tr><th>Item<th>2030<th>2031<tbody><tr><td>Assets<td><td><tr><td>Cash<td>5<td>6<tr>"
+         "<td>Debts<td><td>"
+         "<tr><td>Rent<td>7<td>8</table>", "- Assets; Item: Cash; 2030: 5; 2031: 6\n- Debts; Item: Rent; 2030: 7;"
+         " 2031: 8"),
+        ("<table><tr><th>Name<th>Phone<th>Mail<tr><td>Ada<td>5<td>a<tr><td>Bo<td><td><tr><td>Cy<td>7<td>c</table>",
+         "- Name: Ada; Phone: 5; Mail: a\n- Name: Bo\n- Name: Cy; Phone: 7; Mail: c"),
+        ("<table><tr><th colspan=2>Harl<tr><td colspan=2><img src=x><tr><th>Town<td>Kell<tr><th colspan=2>Wheels"
+         "<tr><th>"
+         "Number<td>2</table>", "- Harl; Town: Kell\n- Wheels; Number: 2"),
+        ("<table><tr><th>Name<th>Age<tr><td>Ada<td>5<tr><th>Name<th>Age<tr><td>Bo<td>6<tr><td colspan=2><hr></table>",
+         "- Name: Ada; Age: 5\n- Name: Bo; Age: 6"),
+        ("<table><thead><tr><th>Item<th>Cost<tfoot><tr><td>All<td>9<tbody><tr><td>Rye<td>9</table>",
+         "- Item: Rye; Cost: 9\n- Item: All; Cost: 9"),
+        ("<table><tr><td>Area<td>2030<td>2031<tr><td>North<td>5<td>6<tr><td>South<td>7<td>8</table>",
+         "- Area: North; 2030: 5; 2031: 6\n- Area: South; 2030: 7; 2031: 8"),
+        ("<table><tr><td>Ada<td>1850<td>1931<tr><td>Bo<td>1848<td>1930</table>", "- Ada; 1850; 1931\n- Bo; 1848; 1930"),
+        ("<table><tr><th>Role<th>Does<th>No<tr><td>Miller<td><ul><li>grinds<li><p>sweeps</p></ul><td>1</table>",
+         "- Role: Miller; Does: grinds, sweeps; No: 1"),
+        ("<div role=table><div role=rowgroup><div role=row><span role=columnheader>Name</span><span"
+         " role=columnheader>Age"
+         "</span></div></div><div role=rowgroup><div role=row><span role=cell>Ada</span><span role=cell>5</span></div>"
+         "</div></div>", "- Name: Ada; Age: 5"),
         ("<table><tr><th>Key<th>Type<th>Meaning<tr><td>size<td>int<td><p>How large.<p>In feet.<tr><td>name<td>"
          "str<td>How named."
          "</table>", "size:\n\n  Type: int\n\n  How large.\n\n  In feet.\n\nname:\n\n  Type: str\n\n  How named."),
@@ -172,6 +194,17 @@ def test_what_markdown_would_write_otherwise_is_kept(tmp_path: Path, html: str, 
          '<mn>1</mn></mrow></mfrac></math></span><img alt="a/b" aria-hidden="true"></span>.', "So a/(b + 1)."),
         ('So <span class="MathJax">xy</span><script type="math/tex">xy</script>, <script type="math/tex">c^2</script>.',
          "So xy, c^2."),
+        ("So <math><mi>f</mi><mo>&#x2061;</mo><mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow><mo>=</mo><mi>sin</mi>"
+         "<mo>&#x2061;"
+         "</mo><mi>x</mi><mspace/><mtext>if </mtext><mi>x</mi></math>, <math><mmultiscripts><mi>U</mi><none/><mi>a</mi>"
+         "<mprescripts/><mn>92</mn><mn>238</mn></mmultiscripts></math>", "So f(x) = sin x if x, _92^238U^a"),
+        ("So $$a_1$$, $b^2$ and $5 or $6; x<sup>n+1</sup>, 2<sup>n</sup>, e<sup>-x</sup>, 3<sup>rd</sup>, Ada<sup>a"
+         "</sup>.",
+         "So a_1, b^2 and $5 or $6; x^(n+1), 2^n, e^(-x), 3rd, Adaa."),
+        ("<p>All.<table class='ltx_equation ltx_eqn_table'><tr><td><td><math><mi>a</mi></math><td><math><mo>=</mo>"
+         "<mi>b</mi>"
+         "</math><td>(1)</table><div class=math><span class=eqno>(2)</span>\\[c = d\\]</div>",
+         "All.\n\na = b (1)\n\n(2) c = d"),
         ("<math><msqrt><mo>-</mo><mi>x</mi></msqrt></math> and <math alttext='y'></math>", "√(-x) and y"),
     ],
 )  # fmt: skip
@@ -201,6 +234,16 @@ def test_what_a_reader_sees_of_a_page_is_its_text(tmp_path: Path, html: str, tex
         '"ltx_note_outer"><span class="ltx_note_content"><sup class="ltx_note_mark">1</sup><span '
         'class="ltx_tag_note ltx_tag">1'
         "</span>By Ada.</span></span></span> in 1883.</p>",
+        # Word, Google Docs, LibreOffice
+        '<p>Harl was built in 1883<a href="#_ftn1" name="_ftnref1"><span>[1]</span></a>.</p><br clear=all><div'
+        " id=ftn1><p>"
+        '<a href="#_ftnref1" name="_ftn1">[1]</a> By Ada.</p></div>',
+        '<p>Harl was built in 1883<sup><a href="#ftnt1">[1]</a></sup>.</p><div><p><a href="#ftnt_ref1">[1]</a>'
+        "<span>&nbsp;"
+        "By Ada.</span></p></div>",
+        '<p>Harl was built in 1883<a class="sdfootnoteanc" href="#sdfootnote1sym"><sup>1</sup></a>.</p><div><p><a'
+        " class="
+        '"sdfootnotesym" href="#sdfootnote1anc">1</a>By Ada.</p></div>',
         '<p>Harl was built in 1883<sup>[<a href="#_note1">1</a>]</sup>.</p><div id="footnotes"><p>By Ada.</p></div>',
         '<p>Harl was built<label for="n" class="margin-toggle">1</label><span class="sidenote">By Ada.</span> '
         "in 1883.</p>",
@@ -221,6 +264,10 @@ def test_notes_are_paragraphs_below_the_text_that_they_are_of(tmp_path: Path, pa
         '<ul role=tablist><li><a role=tab href="#a">Linux</a><li><a role=tab href="#b">Windows</a></ul><div '
         'class="tab-pane '
         'active" id=a>By apt.</div><div class="tab-pane" id=b style="display: none">By hand.</div>',
+        "<ul><li><a href='#a'>Linux</a><li><a href='#b'>Windows</a></ul><div id=a>By apt.</div><div id=b>By hand."
+        "</div>",
+        "<details><summary><h3>Linux:</h3></summary>By apt.</details><div>Windows:</div><div itemprop=acceptedAnswer "
+        "style='display:none'>By hand.</div>",
         "<h2><button aria-expanded=true>Linux:</button></h2><div>By apt.</div><button aria-expanded=false "
         "aria-controls=b>"
         "Windows:</button><div id=b hidden>By hand.</div>",
@@ -240,6 +287,11 @@ def test_all_tabs_and_answers_are_read_below_their_labels(tmp_path: Path, tabs: 
         "Part I<td>"
         "<a accesskey=n href=b>Next</a></table>",
         '<div class="nav-panel"><p>Next: <a href=b accesskey=n>Using</a>, Up: <a href=c accesskey=u>Top</a></p></div>',
+        '<div class="header"><p>Next: <a href=b accesskey=n rel=next>Using</a>, Up: <a href=c accesskey=u'
+        " rel=up>Top</a> "
+        "&nbsp; [<a href=i rel=index>Index</a>]</p></div>",
+        "<aside class=md-source-file>January 5</aside><form class=md-feedback><legend>Was this helpful?</legend>"
+        "</form>",
         '<div class=toc><p><b>Table of Contents</b></p><dl><dt><a href="#a">1.1. Wheels</a><dt><a href="#b">'
         "1.2. Dams</a></dl></div>",
         '<div class="sphinxsidebar"><h3>Mills</h3><ul><li><a href=a>Wheels</a><li><a href=b>Dams</a></ul></div>',
@@ -287,6 +339,13 @@ def test_a_title_with_no_break_spaces_is_not_repeated(tmp_path: Path) -> None:
     page = "<title>1. Mills</title><h1>1.&nbsp;Mills</h1><p>Two.<h2>1.1.&nbsp;Harl</h2><p>Old."
 
     assert list(_texts(tmp_path, page)) == ["1. Mills", "1.1. Harl (1. Mills)"]
+
+
+def test_a_page_of_several_titles_does_not_repeat_that_of_its_head_and_authors_are_no_headings(tmp_path: Path) -> None:
+    head = "<title>Mills (Atlas)</title><h1>Mills (Atlas)</h1><h3 class=AUTHOR>Ada</h3>"
+    page = f"{head}<p>Old.<h1>Contents</h1><h2>Dams</h2>Of oak."
+
+    assert _texts(tmp_path, page) == {"Mills (Atlas)": "Ada\n\nOld.", "Dams (Mills, Atlas)": "Of oak."}
 
 
 def test_headings_have_the_numbers_that_a_style_sheet_counts(tmp_path: Path) -> None:

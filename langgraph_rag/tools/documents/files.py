@@ -485,9 +485,9 @@ def _sections(text: str, file: Path, named: str = "") -> list[dict[str, object]]
 
     `named` is the title of a text whose headings name none.
     """
-    title, sections, fields = read_markdown(text)
+    title, sections, fields = read_markdown(text, named)
     opening = "" if sections[0].headings else opening_of(sections[0].text)
-    title = title or named or opening or _name_of(file)
+    title = title or opening or _name_of(file)
     return [
         {
             "title": section_title(title, section.headings)[:LONGEST_NAME],

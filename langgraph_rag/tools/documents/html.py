@@ -13,15 +13,16 @@ from markdownify import MarkdownConverter
 from webencodings import lookup
 
 from langgraph_rag.characters import decoded
+from langgraph_rag.tools.documents.html_formulas import write_formulas
 from langgraph_rag.tools.documents.html_styles import KINDS, first_block, numeral, struck_by_style, write_counters
-from langgraph_rag.tools.documents.html_tables import simplify_generated, simplify_tables, write_formulas
+from langgraph_rag.tools.documents.html_tables import simplify_generated, simplify_tables
 
 _NO_TEXT = (
     "script, style, template, noscript, svg, iframe, select, dialog, nav, footer, [role=navigation], [role=search], "
     "[role=banner], [role=contentinfo], [role=menu], [role=menubar], .skip-link, .skiplink, .headerlink, "
     ".viewcode-link, .navheader, .navfooter, .topNav, .subNav, .bottomNav, .skipNav, "
     ".mw-editsection, .mw-jump-link, .printfooter, .navbox, .catlinks, #catlinks, "  # of MediaWiki
-    ".linenos, .lineno, [role=doc-pagebreak], [rel=prev], [rel=next], rt, rp, rtc"
+    ".md-feedback, .md-source-file, .linenos, .lineno, [role=doc-pagebreak], [rel=prev], [rel=next], rt, rp, rtc"
 )
 _STRUCK = "s, strike, del, [style*='line-through' i], .line-through, .strikethrough, .strike"
 _HIDDEN = (
@@ -57,18 +58,25 @@ _BOXES = frozenset(
     "admonition alert aside attention callout caution danger error hint important note notice sidebar tip "
     "warning".split()
 )
+_UNDER_TITLES = frozenset("author corpauthor editor othercredit subtitle".split())  # of DocBook and Asciidoctor
 _BOX_TITLE = re.compile(
     "attention|caution|danger|error|hint|important|info|note|notice|see also|tip|warning|hinweis|achtung|remarque",
     re.IGNORECASE,
 )
+_SUM = re.compile(r"[-+\u2212]?\w+(?: ?[-+\u2212*/\u00b7] ?\w+)+|[-\u2212][a-z]")
+_EXPONENT = re.compile("[ijknxyNT]")  # others are often signs of notes
+_BASE = re.compile(r"(?:^|\W)(?:[^\W\d]|\d+)$|\)$")
 _REFERENCE = re.compile(r"\s*\[[^][]{1,20}\]\s*")  # "[1]", "[note 2]"
 _MARK = re.compile(r"\W*(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*\u2020\u2021\u00a7\u00b6]{1,3})\W*")
+_INWARD = re.compile("^#")
 _NOTED = (
     "a[role~=doc-noteref], a[data-footnote-ref], a.footnote-ref, a.footnote-reference, a[rel=footnote], sup.footnote, "
+    "a:is([href*='#_ftn'], [href*='#_edn']), "  # of Word, and back
     "sup.footnote-ref, .ltx_note_mark, .ltx_tag_note, label.margin-toggle"
 )
 _BACK = (
     "a[role~=doc-backlink], a[data-footnote-backref], .footnote-back, .footnote-backref, .reversefootnote, "
+    "a[href^='#ftnt_ref'], a.sdfootnotesym, a.sdendnotesym, "  # of Google Docs and LibreOffice
     ".mw-cite-backlink, .fn-backref, .footnote > .label, .footnote > .fn-bracket, .footnote > a[href*=footnoteref]"
 )
 _NOTES = ".footnotes, div.footnote:has(> ol), .footnote-list, [role=doc-endnotes], #footnotes, ol.references"
@@ -111,6 +119,7 @@ def take_out(page: BeautifulSoup) -> None:
             for attribute in ("hidden", "aria-hidden", "style"):
                 panel.attrs.pop(attribute, None)
     _label_panels(page)
+    _take_out_signs(page)
     for part in page.select(f"{_NO_TEXT}, {_HIDDEN}"):
         part.decompose()
     for part in struck:
@@ -120,7 +129,6 @@ def take_out(page: BeautifulSoup) -> None:
     for part in [part for part in page.select("[class], [id]") if _names(part) & _NAVIGATING]:
         if not part.decomposed and not part.select_one(_CONTENT) and _is_mostly_links(part):
             part.decompose()
-    _take_out_signs(page)
     _take_out_head(page)
 
 
@@ -154,7 +162,11 @@ def _take_out_controls(page: BeautifulSoup) -> None:
 def rewrite(page: BeautifulSoup) -> None:
     """Make titles of boxes, notes and numbers of items text of their paragraphs."""
     for heading in page.find_all(_HEADINGS):
-        if _titles_a_box(heading):
+        link = heading.find("a", href=_INWARD)
+        if link and link.get_text() == heading.get_text() and _MARK.fullmatch(link.get_text()):  # a note of Texinfo's
+            heading.decompose()
+            continue
+        if _titles_a_box(heading) or _UNDER_TITLES & {str(one).lower() for one in heading.get_attribute_list("class")}:
             heading.name = "p"
         for picture in heading.find_all("img") if _WORD.search(heading.get_text()) else ():
             picture.decompose()
@@ -194,7 +206,8 @@ def _unfolds(part: Tag, page: BeautifulSoup) -> bool:
     if part.get("role") in ("menu", "dialog", "listbox") or _is_mostly_links(part):
         return False
     controlled = part.get("id") and page.select_one(f'[aria-controls~="{_quoted(str(part["id"]))}"]')
-    return bool(part.get("role") == "tabpanel" or controlled or _names(part) & _UNFOLDING)
+    answers = part.get("itemprop") == "acceptedAnswer"
+    return bool(part.get("role") == "tabpanel" or answers or controlled or _names(part) & _UNFOLDING)
 
 
 def _quoted(id_: str) -> str:
@@ -203,7 +216,8 @@ def _quoted(id_: str) -> str:
 
 def _label_panels(page: BeautifulSoup) -> None:
     """Put the label of each tab above its panel."""
-    for tabs in page.select("[role=tablist], .nav-tabs, .nav-pills, .tabbed-labels"):
+    lists = [list_ for list_ in page.find_all("ul") if _leads_to_panels(list_)]
+    for tabs in [*page.select("[role=tablist], .nav-tabs, .nav-pills, .tabbed-labels"), *lists]:
         controls = tabs.select("[role=tab]") or tabs.select("a[href^='#'], button, label")
         panels = [page.find(id=name) if (name := _controlled(tab)) else None for tab in controls]
         if not all(panels) and tabs.parent:
@@ -216,6 +230,17 @@ def _label_panels(page: BeautifulSoup) -> None:
                 if isinstance(panel, Tag):
                     panel.insert(0, _paragraph(f"{tab.get_text(' ', strip=True)}:"))
             tabs.decompose()
+
+
+def _leads_to_panels(list_: Tag) -> bool:
+    """Return whether each item of a list only links to a part behind it, which has no heading of its own."""
+    items = list_.find_all("li", recursive=False)
+    links = [item.find("a", href=_INWARD) for item in items]
+    panels = {str(panel.get("id")) for panel in list_.find_next_siblings("div", id=True) if not panel.find(_HEADINGS)}
+    return len(links) > 1 and all(
+        link and str(link["href"])[1:] in panels and _letters(link) == _letters(item)
+        for link, item in zip(links, items, strict=True)
+    )
 
 
 def _controlled(tab: Tag) -> str:
@@ -281,7 +306,9 @@ def _leads_on(part: Tag) -> bool:
 def _titles_a_box(heading: Tag) -> bool:
     """Return whether a heading is that of a box within a text, whose end it does not reach over."""
     named = _BOX_TITLE.fullmatch(heading.get_text().strip(" \n\xa0:!"))
-    boxes = (parent for parent in heading.parents if parent.name == "aside" or named or _names(parent) & _BOXES)
+    boxes = (
+        parent for parent in heading.parents if parent.name in ("aside", "details") or named or _names(parent) & _BOXES
+    )
     box = next(boxes, None)
     if heading.name == "h1" or box is None or box.name in ("html", "body", "main", "article"):
         return False
@@ -305,6 +332,7 @@ def _move_notes(page: BeautifulSoup) -> None:
             if part.name in ("ol", "li"):
                 part.name = "div"
     _move_notes_within_text(page)
+    _write_powers(page)
 
 
 def _move_notes_within_text(page: BeautifulSoup) -> None:
@@ -318,6 +346,16 @@ def _move_notes_within_text(page: BeautifulSoup) -> None:
         paragraph = _paragraph(text)
         last.get(id(block), block).insert_after(paragraph)
         last[id(block)] = paragraph
+
+
+def _write_powers(page: BeautifulSoup) -> None:
+    """Write raised sums and names of numbers as x^(n+1) and 2^n; what begins with a digit becomes so later."""
+    for sup in page.find_all("sup"):
+        before, text = str(_text_beside(sup, behind=False) or ""), sup.get_text().strip()
+        if _SUM.fullmatch(text) and before[-1:].strip():
+            sup.replace_with(f"^({text})")
+        elif _EXPONENT.fullmatch(text) and _BASE.search(before):
+            sup.replace_with(f"^{text}")
 
 
 def _is_sign(tag: Tag) -> bool:

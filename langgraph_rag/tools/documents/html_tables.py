@@ -1,15 +1,13 @@
-"""Tables and formulas of HTML as text; and as plain HTML first, what generators of documentation make of them."""
+"""Tables of HTML as text; and as plain HTML first, what generators of documentation make of them."""
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import zip_longest
 from typing import NamedTuple
 
 from bs4 import BeautifulSoup, Tag
-
-from langgraph_rag.tools.documents.markdown_marks import OF_TEX
 
 _MOST_SPANNED = 100  # rows or columns
 _MOST_REPEATED = 20  # places for each cell of a group of rows; with more, a small page could fill the memory
@@ -19,6 +17,7 @@ _NUMBER = re.compile(r"[-+\u2212(]?[^\w\s]?\d[\d.,:/ %\u2013-]*\)?(?: ?[^\W\d_]{
 _HEADING = re.compile(r"(?:table|col|column|row)?[-_]?(?:th|t?head|header|heading)s?")  # classes
 _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)")
 _NAME = re.compile(r"[^\W\d]+(?:[-\s/&().]+[^\W\d]+){0,3}(?: ?\(?[%$\u20ac\u00a3])?[).]?")  # of a column: a few words
+_YEAR = re.compile(r"(?:FY ?)?(?:1[89]|20)\d\d")
 _MISSING = frozenset("closed free lost no none open pending tba tbd unknown varies various yes".split())
 _BLOCKS = ["dl", "ol", "p", "pre", "ul"]
 
@@ -47,6 +46,12 @@ class _Row(NamedTuple):
             return None
         covers = all(place.cell is only for place in self.places.values())
         return only if covers or only.name == "th" and self.places[0].cell is only else None
+
+    @property
+    def alone(self) -> Tag | None:
+        """The first cell, if it is the only one of several with text: a section may be titled so."""
+        first, *others = self.cells or [_cell("td", "")]
+        return first if others and _text(first) and not any(map(_is_told, others)) else None
 
 
 def simplify_tables(page: Tag) -> None:
@@ -84,17 +89,19 @@ def _is_layout(table: Tag) -> bool:
 
 
 def _simplify(table: Tag) -> None:
-    rows = [row for group in _groups(table) for row in _repeated(group)]
+    rows = [row for group in _groups(table) for row in _repeated(group) if any(map(_is_told, row.cells))]
     title = _title_of(rows)
     if title:
         table.insert_before(_as(title, "p"))
         rows = rows[1:]
     number = _number_of_heads(rows)
     names = _combined(rows[:number])
+    heads = [[*map(_text, row.cells)] for row in rows[:number]]
+    rows = [row for place, row in enumerate(rows) if place < number or [*map(_text, row.cells)] not in heads]
     while len(rows) > number + 1 and (remark := rows[-1].spanning):
         table.insert_after(_as(remark, "p"))
         rows = rows[:-1]
-    written = list(_with_sections(rows[number:]))
+    written = list(_with_sections(rows[number:], named=bool(names)))
     width = max([len(names), *map(len, written)], default=0)
     table.clear()
     columns = [[*filter(None, column)] for column in zip_longest(*(cells[::-1] for cells in written))][-2::-1]
@@ -104,6 +111,8 @@ def _simplify(table: Tag) -> None:
         for cells in written:
             table.extend(_described(names, cells, told))
         return
+    for cell in (cell for cells in written for cell in cells):
+        _set_in_line(cell)
     lead = [_cell("th", "")] * (width - len(names)) if any(len(cells) > len(names) for cells in written) else []
     if names:
         table.append(_row("thead", [*map(copy, lead), *names]))
@@ -115,7 +124,8 @@ def _groups(table: Tag) -> Iterator[list[Tag]]:
     """Yield the rows of each group; no cell reaches beyond its group."""
     yield from (group.select(":scope > tr") for group in table.select(":scope > thead"))
     yield table.select(":scope > tr")
-    yield from (group.select(":scope > tr") for group in table.select(":scope > tbody, :scope > tfoot"))
+    for kind in ("tbody", "tfoot"):  # the last may be written first
+        yield from (group.select(":scope > tr") for group in table.select(f":scope > {kind}"))
 
 
 def _repeated(rows: Sequence[Tag]) -> Iterator[_Row]:
@@ -164,7 +174,7 @@ def _looks_like_heads(rows: Sequence[_Row]) -> bool:
     if not names[0]:  # an empty corner, above the names of the rows
         return all(_text(cells[0]) and not _NUMBER.fullmatch(_text(cells[0])) for cells in others)
     if any(_NUMBER.fullmatch(name) for name in names):
-        return False
+        return _are_years(names[1:]) and not any(_are_years([*map(_text, cells[1:])]) for cells in others)
     if all(_is_strong(cell) for cell in first if _text(cell)):
         return not all(_is_strong(cell) for cell in others[0] if _text(cell))
     if all(map(_is_filled, first)) and not any(_is_filled(cell) for cells in others for cell in cells):
@@ -172,6 +182,12 @@ def _looks_like_heads(rows: Sequence[_Row]) -> bool:
     columns = [[_text(cells[column]) for cells in others if column < len(cells)] for column in range(len(first))]
     counting = [column for column in columns if len(column) > 1 and all(map(_NUMBER.fullmatch, column))]
     return len(first) > 2 and bool(counting) and (len(counting) >= len(first) / 2 or _are_names(names))
+
+
+def _are_years(texts: Sequence[str]) -> bool:
+    """Return whether texts are years in order, as in the first row of figures."""
+    rising = [*texts] == sorted({*texts}) or [*texts] == sorted({*texts}, reverse=True)
+    return len(texts) > 1 and rising and all(map(_YEAR.fullmatch, texts))
 
 
 def _are_names(texts: Sequence[str]) -> bool:
@@ -210,22 +226,47 @@ def _combined(rows: Sequence[_Row]) -> list[Tag]:
     return [_cell("th", " ".join(filter(None, parts))) for _, parts in sorted(names.items())]
 
 
-def _with_sections(rows: Sequence[_Row]) -> Iterator[list[Tag]]:
-    """Yield the cells of rows, those of a section with its head before them."""
+def _with_sections(rows: Sequence[_Row], *, named: bool) -> Iterator[list[Tag]]:
+    """Yield the cells of rows, those of a section with its head before them; `named` says that columns have names."""
+    alone = [row.alone for row in rows]
+    divided = alone[:1] != [None] and sum(cell is not None for cell in alone) > 1
+    found = [
+        row.spanning or (cell if cell and (divided or _is_strong(cell)) else None)
+        for row, cell in zip(rows, alone, strict=True)
+    ]
     heads = [
-        row.spanning if following and not following.spanning and row.group != "tfoot" else None
-        for row, following in zip_longest(rows, rows[1:])
+        head if following and not other and row.group != "tfoot" else None
+        for head, row, other, following in zip_longest(found, rows, found[1:], rows[1:])
     ]
     section = _cell("td", "")
     for row, head in zip(rows, heads, strict=True):
         if head:
             section = _as(head, "td")
+        elif any(heads) and not named and len(row.cells) == 2:  # names and values
+            name = "; ".join(filter(None, map(_text, (section, row.cells[0]))))
+            yield [_cell("td", name), row.cells[1]]
         else:
             yield [copy(section), *row.cells] if any(heads) else row.cells
 
 
+def _is_told(cell: Tag) -> bool:
+    return bool(_text(cell)) or cell.select_one("img[alt]:not([alt=''])") is not None
+
+
+def _set_in_line(cell: Tag) -> None:
+    """Write the lists of a cell in one line."""
+    for item in cell.find_all("li"):
+        last = next((text for text in reversed(item.find_all(string=True)) if text.strip()), None)
+        if last and item.find_next_sibling("li") and not last.rstrip().endswith((",", ";", ".", "!", "?")):
+            last.replace_with(f"{last.rstrip()},")
+        item.append(" ")
+        item.name = "span"
+    for list_ in cell.find_all(["ol", "ul"]):
+        list_.name = "div"
+
+
 def _holds_paragraphs(cell: Tag) -> bool:
-    blocks = cell.find_all(_BLOCKS)
+    blocks = [block for block in cell.find_all(_BLOCKS) if block.name == "pre" or not block.find_parent("li")]
     return len(blocks) > 1 or any(block.name == "pre" for block in blocks)
 
 
@@ -303,101 +344,10 @@ def _span(cell: Tag, name: str) -> int:
     return min(int(spanned[:6]), _MOST_SPANNED) if spanned.isdecimal() else 1
 
 
-_RENDERED = re.compile(r"katex|katex-display|MathJax\w*|MJX\w*|mjx-\w+|mwe-math-element|mathjax\w*", re.IGNORECASE)
-_SPACED = frozenset("=<>+-*:|") | frozenset(
-    "\u2212\u2248\u2260\u2261\u2264\u2265\u00b1\u00d7\u00f7\u2208\u2192\u21d2\u221d"
-)
-_UNSEEN = dict.fromkeys(range(0x2061, 0x2065))  # operators such as "invisible times"
-_SIGN_FIRST = re.compile("(^|[(,]) ?([-+\u2212\u00b1]) ")
-_ATOM = re.compile(r"[-+\u2212]?(?:\d[\d.]*|[^\W\d]+)|\W")
-_BLANKS = re.compile(" {2,}")
-_DELIMITED = re.compile(
-    r"\\\((?P<within>.{1,500}?)\\\)|\\\[(?P<shown>.{1,2000}?)\\\]", re.DOTALL
-)  # as MathJax finds them
-
-
-def write_formulas(page: BeautifulSoup) -> None:
-    """Replace MathML, and what KaTeX, MathJax and MediaWiki made of formulas, by text; others lose their delimiters."""
-    for source in page.select("script[type^='math/']"):
-        shown = source.previous_sibling
-        if isinstance(shown, Tag) and _is_rendered(shown) and shown.get_text(strip=True):
-            source.decompose()
-        else:
-            source.replace_with(source.get_text())
-    for math in page.find_all(re.compile(r"^(?:\w+:)?math$")):
-        if not math.decomposed and not math.find_parent(math.name):
-            _outermost(math).replace_with(_line(math) or str(math.get("alttext", "")))
-    for formula in page.select(".katex, mjx-container"):
-        if not formula.decomposed:
-            formula.replace_with(formula.get_text())
-    for text in page.find_all(string=_DELIMITED):
-        if not text.find_parent(["code", "pre", "script", "style"]):
-            text.replace_with(_DELIMITED.sub(_undelimited, text))
-
-
-def _undelimited(found: re.Match[str]) -> str:
-    formula = found["within"] or found["shown"]
-    return formula.strip() if OF_TEX.search(formula) else found[0]
-
-
-def _outermost(math: Tag) -> Tag:
-    """Return what a script or a wiki made of a formula, in which it stands several times."""
-    return [math, *(parent for parent in math.parents if _is_rendered(parent))][-1]
-
-
-def _is_rendered(tag: Tag) -> bool:
-    return any(_RENDERED.fullmatch(str(name)) for name in (tag.name, *tag.get_attribute_list("class")) if name)
-
-
-def _line(node: Tag) -> str:
-    """Return a formula, or a part of it, in one line."""
-    name = node.name.rpartition(":")[2]
-    children = [child for child in node.children if isinstance(child, Tag)]
-    if name in ("mi", "mn", "mtext", "ms", "mo"):
-        text = " ".join(node.get_text().split()).translate(_UNSEEN)
-        return f" {text} " if name == "mo" and text in _SPACED else f"{text} " if text in (",", ";") else text
-    if name == "semantics":
-        return _line(children[0]) if children else ""
-    if name in ("annotation", "annotation-xml", "mphantom"):
-        return ""
-    parts = [_line(child) for child in children]
-    if name in FORMULAS and len(parts) >= FORMULAS[name][0]:
-        return FORMULAS[name][1]([part.strip() for part in parts])
-    if name == "mtable":
-        return "; ".join(part.strip() for part in parts)
-    if name in ("mtr", "mlabeledtr"):
-        return ", ".join(part.strip() for part in parts)
-    text = _SIGN_FIRST.sub(r"\1\2", "".join(parts))
-    if name == "msqrt":
-        within = text.strip()
-        return f"\u221a{within}" if within.isalnum() else f"\u221a({within})"
-    if name == "mfenced":
-        return f"{node.get('open', '(')}{', '.join(part.strip() for part in parts)}{node.get('close', ')')}"
-    return _BLANKS.sub(" ", text).strip() if name in ("math", "mrow") else text
-
-
-def grouped(part: str) -> str:
-    """Return a part of a formula as it stands beside others: in parentheses, unless it is one number or name."""
-    return part if _ATOM.fullmatch(part) else f"({part})"
-
-
-FORMULAS: dict[str, tuple[int, Callable[[Sequence[str]], str]]] = {
-    "mfrac": (2, lambda of: f"{grouped(of[0])}/{grouped(of[1])}"),
-    "mover": (2, lambda of: of[0]),
-    "mroot": (2, lambda of: f"{grouped(of[0])}^(1/{of[1]})"),
-    "msub": (2, lambda of: f"{of[0]}_{grouped(of[1])}"),
-    "msubsup": (3, lambda of: f"{of[0]}_{grouped(of[1])}^{grouped(of[2])}"),
-    "msup": (2, lambda of: f"{grouped(of[0])}^{grouped(of[1])}"),
-    "munder": (2, lambda of: f"{of[0]}_{grouped(of[1])} "),
-    "munderover": (3, lambda of: f"{of[0]}_{grouped(of[1])}^{grouped(of[2])} "),
-}
-"""How elements with children of their own meaning are written, and how many they need."""
-
-
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _AROUND_TEXT = (  # Doxygen's head, menu and foot; Javadoc's tabs of a table; Texinfo's lines of links
     "#titlearea, #main-nav, #nav-path, #navrow1, #navrow2, #navrow3, #navrow4, ul.tablist, address.footer, "
-    "hr.footer ~ address, .table-tabs, .table-header, div.header > p > a[accesskey], div.nav-panel"
+    "hr.footer ~ address, .table-tabs, .table-header, div.nav-panel"
 )
 _BOXES = "note warning tip caution important".split()  # of DocBook
 _COLUMNS = {
@@ -406,6 +356,12 @@ _COLUMNS = {
     "four-column-summary": 4,
     "two-column-release-summary": 2,
 }
+_GRIDS = ":is(div, span):is([role=table], [role=grid], .ltx_tabular)"
+_PARTS_OF_GRIDS = {
+    "tr": "[role=row], .ltx_tr",
+    "th": "[role=columnheader], [role=rowheader], .ltx_th",
+    "td": "[role=cell], [role=gridcell], .ltx_td",
+}
 _TITLED_BY = ".headertitle > .title"
 
 
@@ -413,6 +369,8 @@ def simplify_generated(page: BeautifulSoup) -> None:
     """Make boxes paragraphs, tables that are no `table` rows, and answers that unfold visible; take out page heads."""
     for table in page.select(".summary-table"):
         _make_rows(table)
+    for table in page.select(_GRIDS):
+        _make_table(table)
     for part in page.select(_AROUND_TEXT):
         part.extract()
     for box in page.find_all("div", class_=_BOXES):
@@ -455,6 +413,18 @@ def _make_rows(table: Tag) -> None:
             cell.name = "th" if "table-header" in cell.get_attribute_list("class") else "td"
             cell.attrs.clear()
             row.append(cell.extract())
+
+
+def _make_table(grid: Tag) -> None:
+    """Make parts that are a table by their roles, or by the classes of LaTeXML, a table."""
+    for kind, parts in _PARTS_OF_GRIDS.items():
+        for part in grid.select(parts):
+            if part.name in ("div", "span"):
+                part.name = kind
+    for group in grid.select("div[role=rowgroup], span:is(.ltx_thead, .ltx_tbody, .ltx_tfoot)"):
+        group.unwrap()
+    if grid.find("tr", recursive=False):
+        grid.name = "table"
 
 
 def _only_table(box: Tag) -> Tag | None:

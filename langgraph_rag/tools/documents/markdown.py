@@ -48,6 +48,7 @@ _LONGEST_HEADING = 200  # characters of a heading that is only marked by a rule 
 _STATING = 4  # minimum words of a heading that is a statement
 _LONGEST_LABEL = 60  # characters of a list item that is a label for the items below it
 _OF_PROJECT = re.compile(r"(?:project|path|inv):")  # links of MyST
+_OF_ALL = ("contents", "table of contents")  # no heading of what stands below
 _URL = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 
 
@@ -58,13 +59,14 @@ class Section(NamedTuple):
     text: str
 
 
-def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]:
+def read_markdown(markdown: str, otherwise: str = "") -> tuple[str, list[Section], dict[str, object]]:
     """Return the title of a Markdown text, which may be empty, its sections, and the other fields of its front matter.
 
     The title is that of its front matter, or else the first heading or the one of the highest level, if it is the only
-    one of its level; it is not repeated in the headings of sections. A heading without text is not a section; it is
-    added to the text of the section above if it is more than a name. If no section has text, all headings are the
-    text. Rows of tables become lines with the names of their columns. Too deeply nested text stays unchanged.
+    one of its level, or else what is given as `otherwise`; it is not repeated in the headings of sections. A heading
+    without text is not a section; it is added to the text of the section above if it is more than a name. If no section
+    has text, all headings are the text. Rows of tables become lines with the names of their columns. Too deeply nested
+    text stays unchanged.
     """
     fields, end = _front_matter(markdown)
     body = markdown[end:] if markdown[end:].strip() else markdown
@@ -72,9 +74,9 @@ def read_markdown(markdown: str) -> tuple[str, list[Section], dict[str, object]]
     named = "" if title is None else " ".join(str(title).split())
     body = without_boxes(body)
     try:
-        return *_read(body, named, _substitutions(fields)), fields
+        return *_read(body, named, _substitutions(fields), otherwise), fields
     except RecursionError:
-        return named, [Section((), body)], fields
+        return named or otherwise, [Section((), body)], fields
 
 
 def _substitutions(fields: dict[str, object]) -> object:
@@ -84,12 +86,14 @@ def _substitutions(fields: dict[str, object]) -> object:
     return substitutions if isinstance(substitutions, dict) else {}
 
 
-def _read(markdown: str, named: str, substitutions: object) -> tuple[str, list[Section]]:
+def _read(markdown: str, named: str, substitutions: object, otherwise: str) -> tuple[str, list[Section]]:
     written = SyntaxTreeNode(_by_turns(parser.parse(markdown, {SUBSTITUTIONS: substitutions}))).children
-    blocks = [part for one in _unstruck(written) for part in (_of_html(one.content) if one.type == "html_block" else [one])]
+    blocks = [
+        part for one in _unstruck(written) for part in (_of_html(one.content) if one.type == "html_block" else [one])
+    ]
     for heading in filter(_is_heading, blocks):
         _without_pictures(heading)
-    title, parts = named or _heading_that_titles(blocks), list(_parts(blocks))
+    title, parts = named or _heading_that_titles(blocks) or otherwise, list(_parts(blocks))
     if not any(part.text for part in parts):
         return title, [Section((), "\n".join(map(_text, blocks)) or markdown)]
     return title, [Section(headings, text) for headings, text in _sections(parts, title) if text]
@@ -123,7 +127,8 @@ def section_title(title: str, headings: Sequence[str]) -> str:
     """Return the title of a section: its heading, and in parentheses the title and the headings above it."""
     if not headings:
         return title
-    parts = [part.translate(_PARENTHESES).strip() for part in (title, *headings[:-1]) if part]
+    above = (part.replace(" (", ", ").translate(_PARENTHESES) for part in (title, *headings[:-1]) if part)
+    parts = [" ".join(part.split()) for part in above]
     return f"{headings[-1]} ({', '.join(parts)})" if parts else headings[-1]
 
 
@@ -236,6 +241,7 @@ def _sections(parts: Sequence[_Part], title: str) -> Iterator[tuple[tuple[str, .
         above = {level: heading for level, heading in path.items() if level < part.level}
         leads = part.text or following and following.level > part.level
         own = {part.level: part.heading} if leads and part.heading not in ("", title) else {}
+        above = {level: heading for level, heading in above.items() if heading.lower() not in _OF_ALL}
         text = part.text if leads or part.heading == title else _if_it_states(part.heading)
         if leads or above != path:
             yield tuple(path.values()), "\n\n".join(filter(None, texts))

@@ -4,7 +4,7 @@ from typing import Any
 
 from lxml import etree
 
-from langgraph_rag.tools.documents.html_tables import FORMULAS, grouped
+from langgraph_rag.tools.documents.html_formulas import FORMULAS, grouped
 from langgraph_rag.tools.documents.office import NS, name
 
 _KINDS = {
