@@ -1,10 +1,11 @@
 """Converts Markdown to plain text, section by section: the visible text without markup."""
 
+import json
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
 
@@ -18,14 +19,25 @@ from langgraph_rag.tools.documents.markdown_marks import CUT, NOTE, POWER, SUBST
 from langgraph_rag.tools.ingest.spans import fenced
 from langgraph_rag.tools.ingest.splitting import turns_of
 
-_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^(?:\1|\.\.\.)[ \t]*$", re.MULTILINE | re.DOTALL)
+_METADATA = re.compile(  # of MultiMarkdown, Pelican and MkDocs, which begins without a rule
+    r"\A(?=(?:[\w -]{1,40}:.*\n(?:[ \t]+\S.*\n)*){0,20}title:)"
+    r"((?:[a-z][\w -]{0,39}:[ \t].*\n(?:[ \t]+\S.*\n)*)+)[ \t]*\n",
+    re.IGNORECASE,
+)
 _TITLE_BLOCK = re.compile(  # of Pandoc: title, authors, date
     r"\A%[ \t]+(?P<title>\S.*(?:\n[ \t]+\S.*)*)(?:\n%(?P<author>.*(?:\n[ \t]+\S.*)*)(?:\n%(?P<date>.*))?)?\n[ \t]*\n"
 )
 _OF_MYST = re.compile(
     r"^(?:[`:]{3,}\{[\w-]|\([\w-]+\)=$|\+{3})|\{[\w:-]+\}`", re.MULTILINE
 )  # where "%" begins a comment
-_FIELD = re.compile(r"([\w-]+)(?:[ \t]*=|:(?=\s|$))[ \t]*(.*)")
+_FIELD = re.compile(r"^([\w.-]+(?:[ ][\w.-]+){0,2})(?:[ \t]*=|:(?=\s|$))", re.MULTILINE)
+_GOES_ON = re.compile(r"(?:\n|[ \t].*\n|-[ \t].*\n|#.*\n)*")
+_NO_NUMBER = re.compile(  # dates, times, 0x1F: TOML would change how they are written
+    r"^([ \t]*[\w.\"'-]+[ \t]*=[ \t]*)(?=[-+\d])(?!-?(?:[1-9]\d*|0)[ \t]*(?:#.*)?$)"
+    r"([^\s#\"',\[\]{}]+(?: [\d:.Z+-]+)?)(?=[ \t]*(?:#.*)?$)",
+    re.MULTILINE,
+)
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _OF_PROPERTIES = re.compile(  # the headers of a table of properties, which may be empty
     r"(?:property|feature|field|attribute|parameter|specification|characteristic|)\|(?:values?|details?|)",
@@ -43,6 +55,7 @@ _NO_FIELDS = (yaml.YAMLError, ValueError, LookupError, AttributeError, Recursion
 """Errors of front matter parsers: for an invalid date, an unknown tag, or lists that are nested too deeply."""
 _LONGEST_FRONT_MATTER = 8_000  # characters: its parsers take quadratic time for nested values
 _PARENTHESES = str.maketrans("()", "  ")
+_LONGEST_NAME = 3  # words of the name of a field; more are a sentence
 _UNDERLINED = 2  # lines of a heading: one of text and one rule
 _LONGEST_HEADING = 200  # characters of a heading that is only marked by a rule below it
 _STATING = 4  # minimum words of a heading that is a statement
@@ -70,8 +83,8 @@ def read_markdown(markdown: str, otherwise: str = "") -> tuple[str, list[Section
     """
     fields, end = _front_matter(markdown)
     body = markdown[end:] if markdown[end:].strip() else markdown
-    title = fields.pop("title", None)
-    named = "" if title is None else " ".join(str(title).split())
+    title = fields.pop(next((name for name in fields if str(name).lower() == "title"), "title"), None)
+    named = "" if title is None else " ".join((str(title).lower() if isinstance(title, bool) else str(title)).split())
     body = without_boxes(body)
     try:
         return *_read(body, named, _substitutions(fields), otherwise), fields
@@ -137,26 +150,58 @@ def _front_matter(text: str) -> tuple[dict[str, object], int]:
     if (block := _TITLE_BLOCK.match(text)) and not _OF_MYST.search(text):
         named = {name: " ".join(value.split()) for name, value in block.groupdict("").items()}
         return {name: value for name, value in named.items() if value}, block.end()
+    if metadata := _METADATA.match(text):
+        return _plain_fields(metadata[1]) or {}, metadata.end()
     found = _FRONT_MATTER.match(text)
-    if found and len(found[2]) > _LONGEST_FRONT_MATTER:
+    if found is None:
+        return _json(text)
+    if len(found[2]) > _LONGEST_FRONT_MATTER:
         return {}, 0
     try:
-        fields = (_yaml if found[1] == "---" else _toml)(found[2]) if found else None
+        fields = (_yaml if found[1] == "---" else _toml)(found[2])
         str(fields)  # a ValueError if a number has too many digits for Python
     except _NO_FIELDS:
-        fields = _plain_fields(found[2]) if found else None
-    return (fields, found.end()) if found and isinstance(fields, dict) else ({}, 0)
+        fields = _plain_fields(found[2])
+    named = isinstance(fields, dict) and all(len(str(name).split()) <= _LONGEST_NAME for name in fields)
+    return (fields, found.end()) if isinstance(fields, dict) and named else ({}, 0)
 
 
 def _plain_fields(text: str) -> dict[str, object] | None:
-    """Return fields that are invalid YAML (often for a colon in a title) as plain text; None if a line is no field."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    fields = [found for line in lines if (found := _FIELD.fullmatch(line))]
-    return {field[1]: field[2].strip("\"' ") for field in fields} if len(fields) == len(lines) else None
+    """Return fields that are invalid YAML together (often for a colon in a title); None if a line is of none.
+
+    Each is read alone, and is plain text if it is invalid alone, too.
+    """
+    starts = [found.start() for found in _FIELD.finditer(text)]
+    if not starts or _GOES_ON.fullmatch(text[: starts[0]]) is None:
+        return None
+    fields: dict[str, object] = {}
+    for written in (text[start:end] for start, end in pairwise([*starts, len(text)])):
+        field = _FIELD.match(written)
+        first, _, others = written.partition("\n")
+        if field is None or not _GOES_ON.fullmatch(f"{others}\n"):
+            return None
+        plain = " ".join(written[field.end() :].split()).strip("\"'")
+        try:
+            read = _yaml(written)
+        except _NO_FIELDS:
+            read = None
+        fields[field[1]] = read[field[1]] if isinstance(read, dict) and field[1] in read else plain
+    return fields
+
+
+def _json(text: str) -> tuple[dict[str, object], int]:
+    """Return the front matter that is an object of JSON with a title, as Hugo reads it."""
+    if not text.startswith("{\n"):
+        return {}, 0
+    try:
+        fields, end = json.JSONDecoder(parse_float=str).raw_decode(text[:_LONGEST_FRONT_MATTER])
+    except (ValueError, RecursionError):
+        return {}, 0
+    return (fields, end) if "title" in fields else ({}, 0)
 
 
 def _toml(text: str) -> object:
-    return tomllib.loads(text, parse_float=str)
+    return tomllib.loads(_NO_NUMBER.sub(r'\1"\2"', text), parse_float=str)
 
 
 class _AsWritten(yaml.SafeLoader):  # type: ignore[misc]
