@@ -103,6 +103,30 @@ def test_a_format_says_in_what_a_text_is_written(tmp_path: Path) -> None:
         (f"From: Ada\nSent: Monday\nTo: Bo\nSubject: Wheels\n\n{WHEELS}\n\n-----Original Message-----\nFrom: Bo\n"
          f"Sent: Sunday\nTo: Ada\nSubject: Wheels\n\n{DAMS}\n",
          ["From: Ada", "From: Bo"]),
+        (f"Ada Moss\n0 minutes 3 seconds\n{WHEELS}\n\nBo Hale\n1 minute 10 seconds\n{DAMS}\n\n"
+         "Ada Moss\n2 hours 1 second\nGood.\n",
+         ["Ada Moss\n0 minutes 3 seconds", "Bo Hale\n1 minute 10 seconds"]),
+        (f"Ada Moss\n  10:32 AM\n{WHEELS}\n\nBo Hale\n  10:33 AM\n{DAMS}\n\nAda Moss\n  10:34 AM\nGood.\n",
+         ["Ada Moss\n  10:32 AM", "Bo Hale\n  10:33 AM"]),
+        (f"[05-Jan-31 10:32 AM] ada#1234\n{WHEELS}\n\n[05-Jan-31 10:33 AM] bo#0001\n{DAMS}\n\n"
+         "[05-Jan-31 10:34 AM] ada#1234\nOK.\n",
+         ["[05-Jan-31 10:32 AM] ada#1234", "[05-Jan-31 10:33 AM] bo#0001"]),
+        (f"[SPEAKER_00]: {WHEELS}\n[SPEAKER_01]: {DAMS}\n[SPEAKER_00]: Good.\n", ["[SPEAKER_00]:", "[SPEAKER_01]:"]),
+        (f"[0:01 --> 0:04] Ada: {WHEELS}\n[0:05 - 0:08] Bo: {DAMS}\n[0:09 --> 0:10] Ada: OK.\n",
+         ["[0:01 --> 0:04] Ada:", "[0:05 - 0:08] Bo:"]),
+        (f"10:32:05\t From Ada Moss : {WHEELS}\n10:33:05\t From Bo Hale : {DAMS}\n"
+         "10:34:05\t From Ada Moss to Bo Hale(Privately) : Good.\n",
+         ["10:32:05\t From Ada Moss :", "10:33:05\t From Bo Hale :"]),
+        (f"You said:\n{WHEELS}\n\nChatGPT said:\n{DAMS}\n\nYou said:\nGood.\n", ["You said:", "ChatGPT said:"]),
+        (f"user: {WHEELS}\n\nassistant: {DAMS}\n\nuser: Good.\n", ["user:", "assistant:"]),
+        (f"Q   {WHEELS}\nA   {DAMS}\nQ   Good?\nA   Yes.\n", ["Q", "A"]),
+        (f"  Mr. MOSS. {WHEELS}\n  Ms. HALE of Kell. {DAMS}\n  Mr. MOSS. Good.\n", ["Mr. MOSS.", "Ms. HALE of Kell."]),
+        (f"**Von:** Ada\n**Gesendet:** Montag\n**An:** Bo\n\n{WHEELS}\n\n*From:* Bo\n*Sent:* Sunday\n"
+         f"*To:* Ada\n\n{DAMS}\n",
+         ["**Von:** Ada", "*From:* Bo"]),
+        (f"From: Ada\nTo: Bo\n\n{WHEELS}\n\nOn 2 March 2031 Bo Hale\n<bo@mill.example> wrote:\n\n> {DAMS}\n",
+         ["From: Ada", "On 2 March 2031 Bo Hale\n<bo@mill.example> wrote"]),
+        (f"From: Ada\nTo: Bo\n\n{WHEELS}\n\nBo Hale wrote on 02.03.31:\n> {DAMS}\n", ["From: Ada", "Bo Hale wrote on"]),
         (f"From: Ada <ada@mill.example>\nTo: Bo\nSubject: Wheels\n\n{WHEELS}\n\n"
          f"On 2 March 2031, Bo Hale wrote:\n\n> {DAMS}\n",
          ["From: Ada <ada@mill.example>", "On 2 March 2031, Bo Hale wrote"]),
@@ -117,11 +141,33 @@ def test_every_part_of_a_turn_says_whose_it_is(transcript: str, labels: list[str
             assert word not in part or label in part[: part.index(word)]
 
 
+def test_answers_between_quoted_lines_are_of_the_writer_of_the_mail() -> None:
+    mail = (
+        f"From: Ada\nTo: Bo\n\nOn 2 March, Bo Hale wrote:\n> {DAMS}\n>\n> On 1 March, Cy wrote:\n>> It leaks.\n\n"
+        f"{WHEELS}\n\n> Is it wet?\n\nNo.\n"
+    )
+    lines = {mail[place:].split("\n")[0][:12]: label for place, label in turns_of(mail).items()}
+
+    assert lines == {
+        "From: Ada": "From: Ada",
+        "On 2 March, ": "On 2 March, Bo Hale wrote",
+        "> On 1 March": "> On 1 March, Cy wrote",
+        WHEELS[:12]: "From: Ada",
+        "> Is it wet?": "On 2 March, Bo Hale wrote",
+        "No.": "From: Ada",
+    }
+    parts = Splitter(how=Splitting(60)).split(mail, "")
+    assert [part.split("\n")[0] for part in parts if WHEELS[-20:] in part] == ["From: Ada"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         f"Default: 5\n\n{WHEELS}\n\n{DAMS}\n\nType: int\n\n{WHEELS}\n\n{DAMS}\n\nDefault: 7\n\n{WHEELS}\n",
         "Name: Harl\nYear: 1883\nOwner: Ada\n",
+        "name: Harl\nyear: 1883\nname: Kell\nyear: 1901\nname: Tolm\n",
+        f"As the poet wrote:\n\n{WHEELS}\n",
+        f"> {WHEELS}\n\n{DAMS}\n",
         f"Note: it is wet.\n\n{WHEELS}\n\nNote: it is old.\n",
         "at 10:30: the mill\nand 10:40: the dam\n",
     ],

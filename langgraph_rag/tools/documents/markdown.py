@@ -162,8 +162,8 @@ def _front_matter(text: str) -> tuple[dict[str, object], int]:
         str(fields)  # a ValueError if a number has too many digits for Python
     except _NO_FIELDS:
         fields = _plain_fields(found[2])
-    named = isinstance(fields, dict) and all(len(str(name).split()) <= _LONGEST_NAME for name in fields)
-    return (fields, found.end()) if isinstance(fields, dict) and named else ({}, 0)
+    is_named = isinstance(fields, dict) and all(len(str(name).split()) <= _LONGEST_NAME for name in fields)
+    return (fields, found.end()) if isinstance(fields, dict) and is_named else ({}, 0)
 
 
 def _plain_fields(text: str) -> dict[str, object] | None:

@@ -139,32 +139,44 @@ def _by_length(lengths: Sequence[int]) -> list[int]:
     return sorted(range(len(lengths)), key=lengths.__getitem__)
 
 
-_DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ \t]{1,3}"
-_TIME = rf"[\[(]?(?:{_DAY})?\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[.,]\d{{1,3}})?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?"
+_DAY = r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}[ -][A-Z][a-z]{2}[ -]\d{2,4}),?[ \t]{1,3}"
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?: ?[AaPp]\.?[Mm]\.?)?"
+_SPAN = r"\d{1,3} (?:hour|minute|second)s?(?: \d{1,2} (?:minute|second)s?){0,2}"  # in Teams
+_TIME = rf"[\[(]?(?:{_DAY})?{_CLOCK}(?:[ \t]*(?:-->|[-\u2013])[ \t]*{_CLOCK})?[\])]?"
 _IN_NAME = r"[^\s:\uff1a\u2014*,;=<>|\[\](){}\"]"
-_NAME = rf"[^\W\d_]{_IN_NAME}{{0,29}}(?:[ \t]{_IN_NAME}{{1,29}}){{0,4}}"
+_NAME = rf"[^\W\d_]{_IN_NAME}{{0,29}}(?:[ \t]{_IN_NAME}{{1,29}}){{0,5}}"
 _SPOKEN = re.compile(
-    rf"^[ \t]*(?:>[ \t]?)*(?:{_TIME}[ \t]*(?:[-\u2013][ \t]*)?)?(?:\*\*|__)?(?P<who>{_NAME})"
-    rf"(?:[ \t]*(?:{_TIME}|\([^()\n]{{1,40}}\)))?(?:\*\*|__)?(?:[ \t]?:(?:\*\*|__)?(?=[ \t]|$)|\uff1a)",
+    rf"^[ \t]*(?:>[ \t]?)*(?:{_TIME}[ \t]*(?:[-\u2013][ \t]*)?)?(?:\*\*|__|\[)?(?P<who>{_NAME})"
+    rf"(?:[ \t]*(?:{_TIME}|\([^()\n]{{1,40}}\)))?(?:\*\*|__|\])?(?:[ \t]?:(?:\*\*|__)?(?=[ \t]|$)|\uff1a)",
     re.MULTILINE,
 )
-_ASKED = re.compile(r"^[ \t]*(?P<who>Q|A|THE COURT|THE WITNESS)[.:](?=[ \t])", re.MULTILINE)
+_ASKED = re.compile(r"^[ \t]*(?P<who>Q|A|THE COURT|THE WITNESS)(?:[.:](?=[ \t])|(?=[ \t]{2,9}\S|\t\S))", re.MULTILINE)
 _NAMED = re.compile(
     rf"^[ \t]*(?:{_TIME}[ \t]+(?P<after>{_NAME})"
     rf"|(?:\*\*|\[)?(?P<who>{_NAME})(?:\*\*|\])?"
-    rf"(?:[ \t]{{0,9}}[,|\u2014\u2013-]?[ \t]{{1,9}}(?:\w{{1,12}} at )?|[ \t]{{0,9}}\n){_TIME})[ \t]*$",
+    rf"(?:[ \t]{{0,9}}[,|\u2014\u2013-]?[ \t]{{1,9}}(?:\w{{1,12}} at )?|[ \t]{{0,9}}\n[ \t]{{0,9}})"
+    rf"(?:{_TIME}|{_SPAN}))[ \t]*$",
     re.MULTILINE,
 )
 _DASHED = re.compile(rf"^(?P<who>{_NAME})[ \t][\u2014\u2013-](?=[ \t]\S)", re.MULTILINE)
-_PLAYED = re.compile(r"^(?P<who>(?:[^\W\d_a-z][^\Wa-z]{0,19}[ ']?){1,4})\.(?=[ \t]+\S)", re.MULTILINE)
-_SENT = re.compile(
-    r"^(?P<label>(?P<who>From|Von|De|Da): .{1,200})\n(?:.{0,300}\n){0,5}?"
-    r"(?:To|Date|Sent|Subject|Cc|An|Datum|Gesendet|Betreff|\u00c0|Objet|Envoy\u00e9|Para|Asunto|Oggetto): ",
+_PLAYED = re.compile(
+    r"^[ \t]{0,9}(?:(?:Mr|Mrs|Ms|Dr)\.? |The )?(?P<who>(?:[^\W\d_a-z][^\Wa-z]{0,19}[ ']?){1,4})"
+    r"(?: of [A-Z][\w ]{1,30})?\.(?=[ \t]+\S)",
     re.MULTILINE,
 )
+_BOLD = r"(?:\*{1,2})?"
+_SENT = re.compile(
+    rf"^(?P<label>(?:>[ \t]?)*{_BOLD}(?P<who>From|Von|De|Da){_BOLD}:{_BOLD} .{{1,200}})\n(?:.{{0,300}}\n){{0,5}}?"
+    rf"(?:>[ \t]?)*{_BOLD}"
+    r"(?:To|Date|Sent|Subject|Cc|An|Datum|Gesendet|Betreff|\u00c0|Objet|Envoy\u00e9|Para|Asunto|Oggetto)"
+    rf"{_BOLD}:{_BOLD} ",
+    re.MULTILINE,
+)
+_WROTE = r"(?:wrote|schrieb|a \u00e9crit|escribi\u00f3|ha scritto)"
 _QUOTED = re.compile(
-    r"^(?P<label>(?:>[ \t]?)*(?P<who>(?:On|Am|Le|El|Il) .{5,150}"
-    r"(?:wrote|schrieb.{0,60}|a \u00e9crit|escribi\u00f3|ha scritto)))\s?:$",
+    r"^(?P<label>(?:>[ \t]?)*(?P<who>(?:On|Am|Le|El|Il) .{5,150}(?:\n(?:>[ \t]?)*.{0,100})?"
+    rf"{_WROTE}(?:(?<=schrieb).{{0,60}})?"
+    rf"|[^\W\d].{{1,80}} {_WROTE}(?: (?:on|am|le) .{{5,60}})?(?=:\n\n?[ \t]*>)))\s?:$",
     re.MULTILINE,
 )
 _CHATTED = re.compile(rf"^(?:{_TIME}[ \t]+)?<[@+%~&]?(?P<who>[^\s<>/]{{1,30}})>(?= )", re.MULTILINE)  # in IRC
@@ -172,7 +184,10 @@ _VOICED = re.compile(r"^(?P<label><v(?:\.\S{1,30})?[ \t](?P<who>[^<>\n]{1,60})>)
 _OF_MAILS = re.compile(
     r"(?:From|Sent|To|Subject|Cc|Bcc|Date|Von|Gesendet|An|Betreff|Datum|De|\u00c0|Objet|Envoy\u00e9|Para|Asunto)"
 )
-_ACCOUNT = re.compile(r"[a-z][\w.-]{1,29}")  # "ada.moss"
+_ACCOUNT = re.compile(r"[a-z][\w.-]{1,29}(?:#\d{4})?")  # "ada.moss"
+_ROLES = frozenset("agent ai assistant bot customer guest host human interviewee interviewer moderator user".split())
+_AROUND_NAME = re.compile(r"^From |(?<=\w) to [A-Z].*$| said$")  # in chats of Zoom, and what is copied from a chat page
+_MARKS_OF_QUOTE = re.compile(r"(?:[ \t]{0,3}>)*")
 _FEWEST = 3  # turns of a transcript, of two speakers, one of whom speaks again
 _SHORT = 3  # letters of a word such as "van"
 _MANY = 0.4  # of its paragraphs or lines: they begin a turn
@@ -189,14 +204,20 @@ class Turn(NamedTuple):
 
 
 def turns_of(text: str) -> dict[int, str]:
-    """Return the labels of turns by the places of the lines that begin with them; none in a text of another kind."""
-    turns = [
-        Turn(found.start(), found["label"], found["who"])
+    """Return the labels of turns by the places of the lines that begin with them; none in a text of another kind.
+
+    Where a mail goes on behind what it quotes, a line begins a turn whose label stands further above.
+    """
+    sent, quoted, voiced = (
+        [Turn(found.start(), found["label"], found["who"]) for found in kind.finditer(text)]
         for kind in (_SENT, _QUOTED, _VOICED)
-        for found in kind.finditer(text)
-    ]
+    )
+    turns = sent + quoted + voiced
     for kind in (_SPOKEN, _ASKED, _NAMED, _CHATTED, _PLAYED, _DASHED):
-        named = (Turn(found.start(), found[0].strip(), found[found.lastgroup or 0]) for found in kind.finditer(text))
+        named = (
+            Turn(found.start(), found[0].strip(), _AROUND_NAME.sub("", found[found.lastgroup or 0]))
+            for found in kind.finditer(text)
+        )
         spoken = [
             turn
             for turn in named
@@ -205,12 +226,37 @@ def turns_of(text: str) -> dict[int, str]:
         if _is_transcript(text, spoken):
             turns += spoken
             break
-    return {turn.start: turn.label for turn in turns}
+    labels = {turn.start: turn.label for turn in turns}
+    return {**dict(_of_mails(text, sent, quoted)), **labels} if quoted else labels
+
+
+def _of_mails(text: str, sent: Sequence[Turn], quoted: Sequence[Turn]) -> Iterator[tuple[int, str]]:
+    """Yield the places of lines whose writer is another one than that of the line above, each with who it is."""
+    heads = {turn.start: turn.label for turn in sent}
+    attributions = {turn.start: turn.label for turn in quoted}
+    writers = dict[int, str]()  # by the number of marks before their lines
+    writer, attributed, within, begun = "", "", 0, -1
+    for line in re.finditer(r"^.+$", text, re.MULTILINE):
+        marks = _MARKS_OF_QUOTE.match(line[0])
+        depth = marks[0].count(">") if marks else 0
+        if line.start() in heads:
+            writers = {above: label for above, label in writers.items() if above < depth}
+            writer = writers[depth] = heads[line.start()]
+        elif line.start() in attributions:
+            attributed = writer = attributions[line.start()]
+            within, begun = depth, line.start() + len(attributed)
+        elif line[0].strip(" \t>") and line.start() > begun:
+            if attributed:  # it has marks before it, or it is all that follows
+                writers[depth if depth > within else within] = attributed
+                attributed = ""
+            if writers.get(depth, "") != writer:
+                writer = writers.get(depth, "")
+                yield line.start(), writer
 
 
 def _is_name(who: str) -> bool:
     """Return whether words are written like a name: "Ada Moss", "Speaker 1", "Prof. de Vries"."""
-    return (
+    return who.lower() in _ROLES or (
         not _OF_MAILS.fullmatch(who)
         and all(not word[0].islower() or len(word) <= _SHORT for word in who.split())
         and not who[0].islower()
@@ -227,7 +273,7 @@ def _is_transcript(text: str, turns: list[Turn]) -> bool:
     return beginning >= _MANY * len(paragraphs) or len(turns) >= _MANY * (text.count("\n") + 1)
 
 
-VERSION = 3  # of the rules below: a knowledge base that was split by others is split anew when it is updated
+VERSION = 4  # of the rules below: a knowledge base that was split by others is split anew when it is updated
 
 _PARAGRAPH, _ITEM, _ROW, _WITHIN = 1.0, 2.0, 2.0, 3.0  # the cost of a cut before such
 _SENTENCE, _BLOCK_OF_CODE, _LINE_OF_CODE = 6.0, 5.0, 10.0
@@ -415,9 +461,10 @@ def _atoms(text: str) -> Iterator[_Atom]:
         before = blocks[number - 1] if number else block
         while above and above[-1].indent >= block.indent:
             above.pop()
-        begins = block.start in turns
-        if begins:
+        begins = False
+        if block.start in turns:
             turn, above = turns[block.start], []
+            begins = text.startswith(turn, block.start)
         goes_on = number and block.kind == before.kind == "row"
         if not goes_on:
             heads = _heads(text, blocks[number : number + 2]) if block.kind == "row" else ""
