@@ -484,6 +484,16 @@ GENERATED = {
         "<p>Old.<sup><a href='#n'>2</a></sup><p id=n><sup>2</sup> It <sup>14</sup>C.",
         "Old.\n\nIt ^14C.",
     ),
+    "Word's items": (
+        "<p><span style='mso-list:Ignore'>1.1<span>&nbsp;&nbsp; </span></span>Rye<p><span style='mso-list:Ignore'>"
+        "·<span>&nbsp; </span></span>Oats<p>On.<p><span style='mso-list:Ignore'>1.2<span>&nbsp; </span></span>Hay",
+        "- 1.1 Rye\n- Oats\n\nOn.\n\n- 1.2 Hay",
+    ),
+    "rustdoc's controls": (
+        "<h1>Mill<button>Copy item path</button></h1><a class=src>Source</a><details><summary class=hideme>Expand"
+        "</summary><p>Grinds.</details><div id=footer>Version 1.0</div>",
+        "Grinds.",
+    ),
     "a hidden list": ("<dl><dt hidden>Who?<dd hidden>Ada.</dl><p>On.", "On."),
 }
 

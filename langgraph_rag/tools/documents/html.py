@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
@@ -15,13 +15,14 @@ from webencodings import lookup
 from langgraph_rag.characters import decoded
 from langgraph_rag.tools.documents.html_formulas import write_formulas
 from langgraph_rag.tools.documents.html_styles import KINDS, first_block, numeral, struck_by_style, write_counters
-from langgraph_rag.tools.documents.html_tables import simplify_generated, simplify_tables
+from langgraph_rag.tools.documents.html_tables import make_tables, simplify_generated, simplify_tables
 
 _NO_TEXT = (
     "script, style, template, noscript, svg, iframe, select, dialog, nav, footer, [role=navigation], [role=search], "
     "[role=banner], [role=contentinfo], [role=menu], [role=menubar], .skip-link, .skiplink, .headerlink, "
     ".viewcode-link, .navheader, .navfooter, .topNav, .subNav, .bottomNav, .skipNav, "
     ".mw-editsection, .mw-jump-link, .printfooter, .navbox, .catlinks, #catlinks, "  # of MediaWiki
+    "#siteSub, .noprint, a.src, .hideme, #footer, body > .footer, "  # a.src of rustdoc
     ".md-feedback, .md-source-file, .linenos, .lineno, [role=doc-pagebreak], [rel=prev], [rel=next], rt, rp, rtc"
 )
 _STRUCK = "s, strike, del, [style*='line-through' i], .line-through, .strikethrough, .strike"
@@ -66,6 +67,7 @@ _BOX_TITLE = re.compile(
 _SUM = re.compile(r"[-+\u2212]?\w+(?: ?[-+\u2212*/\u00b7] ?\w+)+|[-\u2212][a-z]")
 _EXPONENT = re.compile("[ijknxyNT]")  # others are often signs of notes
 _BASE = re.compile(r"(?:^|\W)(?:[^\W\d]|\d+)$|\)$")
+_LONGEST_BASE = 50
 _REFERENCE = re.compile(r"\s*\[[^][]{1,20}\]\s*")  # "[1]", "[note 2]"
 _MARK = re.compile(r"\W*(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*\u2020\u2021\u00a7\u00b6]{1,3})\W*")
 _INWARD = re.compile("^#")
@@ -153,14 +155,17 @@ def _take_out_head(page: BeautifulSoup) -> None:
 def _take_out_controls(page: BeautifulSoup) -> None:
     """Take out buttons, except those that show an answer: they are its question."""
     for button in page.find_all("button"):
-        if button.has_attr("aria-expanded") or button.find_parent(_HEADINGS) or _names(button) & _UNFOLDING:
-            button.name = "span" if button.find_parent(_HEADINGS) else "p"
+        heading = button.find_parent(_HEADINGS)
+        titles = heading is not None and _letters(heading) == _letters(button)
+        if button.has_attr("aria-expanded") or titles or _names(button) & _UNFOLDING:
+            button.name = "span" if heading else "p"
         else:
             button.decompose()
 
 
 def rewrite(page: BeautifulSoup) -> None:
-    """Make titles of boxes, notes and numbers of items text of their paragraphs."""
+    """Make titles of boxes, notes and numbers of items text of their paragraphs, and grids tables."""
+    make_tables(page)
     for heading in page.find_all(_HEADINGS):
         link = heading.find("a", href=_INWARD)
         if link and link.get_text() == heading.get_text() and _MARK.fullmatch(link.get_text()):  # a note of Texinfo's
@@ -173,6 +178,7 @@ def rewrite(page: BeautifulSoup) -> None:
     for component in page.find_all(_is_labelled):  # of MDX
         component.insert(0, _paragraph(f"{component.get('label') or component.get('title')}:"))
     _move_notes(page)
+    _list_paragraphs(page)
     counted = write_counters(page)
     for numbered in page.find_all("ol"):
         _number(numbered, counted)
@@ -216,7 +222,8 @@ def _quoted(id_: str) -> str:
 
 def _label_panels(page: BeautifulSoup) -> None:
     """Put the label of each tab above its panel."""
-    lists = [list_ for list_ in page.find_all("ul") if _leads_to_panels(list_)]
+    divided = {str(part["id"]): part for part in page.find_all("div", id=True)}
+    lists = [list_ for list_ in page.find_all("ul") if _leads_to_panels(list_, divided)]
     for tabs in [*page.select("[role=tablist], .nav-tabs, .nav-pills, .tabbed-labels"), *lists]:
         controls = tabs.select("[role=tab]") or tabs.select("a[href^='#'], button, label")
         panels = [page.find(id=name) if (name := _controlled(tab)) else None for tab in controls]
@@ -232,14 +239,17 @@ def _label_panels(page: BeautifulSoup) -> None:
             tabs.decompose()
 
 
-def _leads_to_panels(list_: Tag) -> bool:
-    """Return whether each item of a list only links to a part behind it, which has no heading of its own."""
+def _leads_to_panels(list_: Tag, divided: Mapping[str, Tag]) -> bool:
+    """Return whether each item of a list only links to a part beside the list, which has no heading of its own."""
     items = list_.find_all("li", recursive=False)
     links = [item.find("a", href=_INWARD) for item in items]
-    panels = {str(panel.get("id")) for panel in list_.find_next_siblings("div", id=True) if not panel.find(_HEADINGS)}
-    return len(links) > 1 and all(
-        link and str(link["href"])[1:] in panels and _letters(link) == _letters(item)
-        for link, item in zip(links, items, strict=True)
+    panels = [
+        divided.get(str(link["href"])[1:]) for link in links if link and _letters(link) == _letters(link.parent or link)
+    ]
+    return (
+        len(items) > 1
+        and len(panels) == len(items)
+        and all(panel and panel.parent is list_.parent and not panel.find(_HEADINGS) for panel in panels)
     )
 
 
@@ -351,7 +361,7 @@ def _move_notes_within_text(page: BeautifulSoup) -> None:
 def _write_powers(page: BeautifulSoup) -> None:
     """Write raised sums and names of numbers as x^(n+1) and 2^n; what begins with a digit becomes so later."""
     for sup in page.find_all("sup"):
-        before, text = str(_text_beside(sup, behind=False) or ""), sup.get_text().strip()
+        before, text = str(_text_beside(sup, behind=False) or "")[-_LONGEST_BASE:], sup.get_text().strip()
         if _SUM.fullmatch(text) and before[-1:].strip():
             sup.replace_with(f"^({text})")
         elif _EXPONENT.fullmatch(text) and _BASE.search(before):
@@ -371,6 +381,24 @@ def _is_sign(tag: Tag) -> bool:
     if inward and tag.find("sup") and _MARK.fullmatch(text):
         return True
     return (tag.find_parent(_HEADINGS) is not None or inward) and not _WORD.search(text)
+
+
+def _list_paragraphs(page: BeautifulSoup) -> None:
+    """Make the paragraphs that Word and Outlook set as items, with their numbers as text, items of lists."""
+    for number in page.select("[style*='mso-list:ignore' i]"):
+        paragraph = number.find_parent("p")
+        if number.decomposed or paragraph is None:
+            continue
+        written = number.get_text().strip()
+        number.decompose()
+        if len(written) > 1:
+            paragraph.insert(0, NavigableString(f"{written} "))
+        before = paragraph.find_previous_sibling()
+        if before is None or "mso-list" not in before.attrs:
+            before = Tag(name="ul", attrs={"mso-list": ""})
+            paragraph.insert_before(before)
+        paragraph.name = "li"
+        before.append(paragraph.extract())
 
 
 def _number(numbered: Tag, counted: Container[int]) -> None:

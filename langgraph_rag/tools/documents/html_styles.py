@@ -27,7 +27,7 @@ _GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
 _NO_RULE = re.compile(r"/\*.*?\*/|<!--|-->|@(?:import|charset)[^;{}]*;", re.DOTALL)
 _RULE = re.compile(r"([^{}]*)\{([^{}]*)\}")
 _PLAIN = re.compile(r"[\w\s.#>*+~-]{1,200}")  # a selector without conditions such as :hover
-_OF_SOME = re.compile("[.#]")
+_OF_SOME = re.compile(r"[.#]([\w-]+)")
 _BEFORE = re.compile(r"(?:::?before|::marker)$", re.IGNORECASE)
 _OF_LISTS = "list-item"  # the counter that browsers keep themselves
 _STRIKES = re.compile(r"text-decoration(?:-line)?\s*:[^;]*\bline-through\b", re.IGNORECASE)
@@ -40,7 +40,8 @@ _SHOWN = re.compile(
     re.IGNORECASE,
 )
 _ESCAPED = re.compile(r"\\([0-9a-fA-F]{1,6})\s?|\\(.)")
-_MOST_RULES = 300  # of a page: each is looked for in all of it
+_MOST_TRIED = 500_000  # elements, each with each rule
+_FEWEST_RULES = 20
 
 
 def numeral(number: int, kind: str) -> str:
@@ -75,7 +76,7 @@ def roman(number: int) -> str:
 
 def struck_by_style(page: BeautifulSoup) -> list[Tag]:
     """Return the parts of a page that its style sheets strike through: Google Docs names its styles by classes."""
-    rules = [selector for selector, _ in _rules(page, _STRIKES) if _OF_SOME.search(selector)][:_MOST_RULES]
+    rules = [selector for selector, _ in _rules(page, _STRIKES) if _OF_SOME.search(selector)]
     return [part for selector in rules for part in _selected(page, selector)]
 
 
@@ -162,7 +163,7 @@ def _unescaped(quoted: str) -> str:
 def _counting(page: BeautifulSoup) -> defaultdict[int, _Counting]:
     """Return what is counted at each element, by its id; the rules for fewer elements come last."""
     found: defaultdict[int, _Counting] = defaultdict(lambda: _Counting({}, {}))
-    rules = [*_rules(page, _COUNTS)][:_MOST_RULES]
+    rules = _rules(page, _COUNTS)
     for selector, declared in sorted(rules, key=lambda rule: (rule[0].count("#"), rule[0].count("."))):
         at = _BEFORE.sub("", selector)
         properties = {name.lower(): value.strip() for name, value in _DECLARED.findall(declared)}
@@ -173,12 +174,21 @@ def _counting(page: BeautifulSoup) -> defaultdict[int, _Counting]:
     return found
 
 
-def _rules(page: BeautifulSoup, kind: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    """Yield the selectors of rules of a kind, each with what it declares."""
-    for style in page.find_all("style"):
-        for rule in _RULE.finditer(_NO_RULE.sub("", style.get_text())):
-            if kind.search(rule[2]):
-                yield from ((selector.strip(), rule[2]) for selector in rule[1].split(","))
+def _rules(page: BeautifulSoup, kind: re.Pattern[str]) -> list[tuple[str, str]]:
+    """Return the selectors of rules of a kind for names that the page has, each with what it declares."""
+    rules = [
+        (selector.strip(), rule[2])
+        for style in page.find_all("style")
+        for rule in _RULE.finditer(_NO_RULE.sub("", style.get_text()))
+        if kind.search(rule[2])
+        for selector in rule[1].split(",")
+    ]
+    if not rules:
+        return []
+    parts = page.find_all(True)
+    names = {name for part in parts for name in (*part.get_attribute_list("class"), part.get("id"))}
+    used = [rule for rule in rules if names.issuperset(_OF_SOME.findall(rule[0]))]
+    return used[: max(_FEWEST_RULES, _MOST_TRIED // len(parts))]
 
 
 def _selected(page: BeautifulSoup, selector: str) -> list[Tag]:

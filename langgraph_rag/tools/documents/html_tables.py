@@ -369,8 +369,6 @@ def simplify_generated(page: BeautifulSoup) -> None:
     """Make boxes paragraphs, tables that are no `table` rows, and answers that unfold visible; take out page heads."""
     for table in page.select(".summary-table"):
         _make_rows(table)
-    for table in page.select(_GRIDS):
-        _make_table(table)
     for part in page.select(_AROUND_TEXT):
         part.extract()
     for box in page.find_all("div", class_=_BOXES):
@@ -415,16 +413,17 @@ def _make_rows(table: Tag) -> None:
             row.append(cell.extract())
 
 
-def _make_table(grid: Tag) -> None:
+def make_tables(page: BeautifulSoup) -> None:
     """Make parts that are a table by their roles, or by the classes of LaTeXML, a table."""
-    for kind, parts in _PARTS_OF_GRIDS.items():
-        for part in grid.select(parts):
-            if part.name in ("div", "span"):
-                part.name = kind
-    for group in grid.select("div[role=rowgroup], span:is(.ltx_thead, .ltx_tbody, .ltx_tfoot)"):
-        group.unwrap()
-    if grid.find("tr", recursive=False):
-        grid.name = "table"
+    for grid in page.select(_GRIDS):
+        for kind, parts in _PARTS_OF_GRIDS.items():
+            for part in grid.select(parts):
+                if part.name in ("div", "span"):
+                    part.name = kind
+        for group in grid.select("div[role=rowgroup], span:is(.ltx_thead, .ltx_tbody, .ltx_tfoot)"):
+            group.unwrap()
+        if grid.find("tr", recursive=False):
+            grid.name = "table"
 
 
 def _only_table(box: Tag) -> Tag | None:
