@@ -1,5 +1,6 @@
 """Texts whose names do not tell in what they are written, transcripts and mails."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from langgraph_rag.errors import UnknownNameError
 from langgraph_rag.tools.documents.files import ending_of, read_documents
 from langgraph_rag.tools.documents.markdown import Section, read_markdown
 from langgraph_rag.tools.ingest.splitting import Splitter, Splitting, turns_of
+from langgraph_rag.tools.ingest.stages import to_passages
 
 WHEELS = " ".join(f"The wheel {n} turns slowly." for n in range(15))
 DAMS = " ".join(f"The dam {n} holds well." for n in range(15))
@@ -156,6 +158,8 @@ def test_answers_between_quoted_lines_are_of_the_writer_of_the_mail() -> None:
         "> Is it wet?": "On 2 March, Bo Hale wrote",
         "No.": "From: Ada",
     }
+    page = re.sub("^(>+) ?", lambda found: "  " * len(found[1]), mail, flags=re.MULTILINE)  # as a quote of HTML is read
+    assert [label.strip() for label in turns_of(page).values()] == [label.strip("> ") for label in lines.values()]
     parts = Splitter(how=Splitting(60)).split(mail, "")
     assert [part.split("\n")[0] for part in parts if WHEELS[-20:] in part] == ["From: Ada"]
 
@@ -174,6 +178,31 @@ def test_answers_between_quoted_lines_are_of_the_writer_of_the_mail() -> None:
 )
 def test_labels_of_another_kind_are_no_turns(text: str) -> None:
     assert turns_of(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("talk.txt", "Ada Moss  0:03\nIt turns.\n\nBo Hale  1:10\nIt holds.\n\nAda Moss  2:00\nGood."),
+        ("talk.md", "Ada Moss\n\n0:03\n\nIt turns.\n\nBo Hale\n\n1:10\n\nIt holds.\n\nAda Moss\n\n2:00\n\nGood."),
+        ("talk.vtt", "WEBVTT\n\n00:01.000 --> 00:04.000\n<v Ada Moss>It turns.</v>"),
+    ],
+)
+def test_the_first_speaker_is_no_title(tmp_path: Path, name: str, text: str) -> None:
+    file = tmp_path / name
+    file.write_text(f"{text}\n")
+
+    (document,) = read_documents(file)
+
+    assert (str(document["title"]).removesuffix(".vtt"), document["text"]) == ("talk", text)
+
+
+def test_a_talk_without_a_title_keeps_its_speakers_in_each_part() -> None:
+    talk = f"Ada Moss  0:03\n{WHEELS}\n\nBo Hale  1:10\n{DAMS}\n\nAda Moss  2:00\nGood."
+    passages = to_passages([{"text": talk}], Splitter(how=Splitting(60)))
+
+    assert {passage["title"] for passage in passages} == {""}
+    assert all(passage["text"].startswith(("Ada Moss", "Bo Hale")) for passage in passages)
 
 
 def test_lines_of_a_transcript_in_markdown_stay_lines(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from langgraph_rag.normal_forms import half_words, normalise
 from langgraph_rag.records import Fact, Naming, Record
 from langgraph_rag.tools.facts.words import PERSONS
 from langgraph_rag.tools.ingest.spans import DATE, MONTHS, NAME_CONNECTORS, Span, is_code, spot, stop_words
+from langgraph_rag.tools.ingest.splitting import turns_of
 
 _LONGEST_HEADING = 12  # words
 _LONGEST_TITLE = 300  # characters
@@ -22,7 +23,7 @@ _BEFORE_NAMES = frozenset({"", "the", "a", "an", "“", '"'})
 _DEFINED = re.compile(r"(?:\s*\([^()]*\))*,?\s+(?:is|was|are|were)\s+(?:an?|the|one of)\b")
 """The text after a subject that is defined: ` (1911) was a`."""
 _SUBJECT = re.compile(rf"(?:(?:[Tt]he|[Aa]n?)\s+(?=\S))?(?P<subject>[^.;:()\n]{{2,80}}?){_DEFINED.pattern}")
-_OF_PROGRAMS = ("#!", "/*", "=head", "=pod")
+_OF_PROGRAMS = ("#!", "/*", "=head", "=pod", "WEBVTT")
 _HEADER = re.compile(r"^(\S+)(?:\t| {3}).*(?:\t| {3})\1$")  # of a manual page: "LS(1)      User Commands      LS(1)"
 _FIELDS = re.compile(r"(?:[^\W\d_][\w-]{0,30}:[ \t].*(?:\n[ \t]+.*)*(?:\n|$)){2,}")
 _NAME_FIELD = re.compile(r"^(?:[\w-]+-)?(?:title|name|package|subject):[ \t]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
@@ -56,13 +57,16 @@ def loosely(name: str) -> str:
 def opening_of(text: str) -> str:
     """Return the opening of a text as its title: a first line of its own, or else its subject; empty if it has neither.
 
-    The subject is the term that the first sentence defines ("Out of the Harbour is a novel"), or else a name.
+    The subject is the term that the first sentence defines ("Out of the Harbour is a novel"), or else a name. A line
+    that says who speaks or writes is no title.
     """
     text = text.strip()
     if is_code(text) or text.startswith(_OF_PROGRAMS):
         return ""
     if named := _named_field(text):
         return named
+    if 0 in turns_of(text):
+        return ""
     first, *others = text.splitlines() or [""]
     first = _HEADER.sub(r"\1", first.strip())
     if (

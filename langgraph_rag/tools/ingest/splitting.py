@@ -154,7 +154,7 @@ _ASKED = re.compile(r"^[ \t]*(?P<who>Q|A|THE COURT|THE WITNESS)(?:[.:](?=[ \t])|
 _NAMED = re.compile(
     rf"^[ \t]*(?:{_TIME}[ \t]+(?P<after>{_NAME})"
     rf"|(?:\*\*|\[)?(?P<who>{_NAME})(?:\*\*|\])?"
-    rf"(?:[ \t]{{0,9}}[,|\u2014\u2013-]?[ \t]{{1,9}}(?:\w{{1,12}} at )?|[ \t]{{0,9}}\n[ \t]{{0,9}})"
+    rf"(?:[ \t]{{0,9}}[,|\u2014\u2013-]?[ \t]{{1,9}}(?:\w{{1,12}} at )?|[ \t]{{0,9}}\n{{1,2}}[ \t]{{0,9}})"
     rf"(?:{_TIME}|{_SPAN}))[ \t]*$",
     re.MULTILINE,
 )
@@ -174,7 +174,7 @@ _SENT = re.compile(
 )
 _WROTE = r"(?:wrote|schrieb|a \u00e9crit|escribi\u00f3|ha scritto)"
 _QUOTED = re.compile(
-    r"^(?P<label>(?:>[ \t]?)*(?P<who>(?:On|Am|Le|El|Il) .{5,150}(?:\n(?:>[ \t]?)*.{0,100})?"
+    r"^(?P<label>(?:>[ \t]?|  )*(?P<who>(?:On|Am|Le|El|Il) .{5,150}(?:\n(?:>[ \t]?)*.{0,100})?"
     rf"{_WROTE}(?:(?<=schrieb).{{0,60}})?"
     rf"|[^\W\d].{{1,80}} {_WROTE}(?: (?:on|am|le) .{{5,60}})?(?=:\n\n?[ \t]*>)))\s?:$",
     re.MULTILINE,
@@ -187,7 +187,7 @@ _OF_MAILS = re.compile(
 _ACCOUNT = re.compile(r"[a-z][\w.-]{1,29}(?:#\d{4})?")  # "ada.moss"
 _ROLES = frozenset("agent ai assistant bot customer guest host human interviewee interviewer moderator user".split())
 _AROUND_NAME = re.compile(r"^From |(?<=\w) to [A-Z].*$| said$")  # in chats of Zoom, and what is copied from a chat page
-_MARKS_OF_QUOTE = re.compile(r"(?:[ \t]{0,3}>)*")
+_MARKS_OF_QUOTE = re.compile(r"(?:[ \t]{0,3}>)+|(?:  )*")  # or quotes of a page, which are indented
 _FEWEST = 3  # turns of a transcript, of two speakers, one of whom speaks again
 _SHORT = 3  # letters of a word such as "van"
 _MANY = 0.4  # of its paragraphs or lines: they begin a turn
@@ -227,7 +227,7 @@ def turns_of(text: str) -> dict[int, str]:
             turns += spoken
             break
     labels = {turn.start: turn.label for turn in turns}
-    return {**dict(_of_mails(text, sent, quoted)), **labels} if quoted else labels
+    return dict(sorted({**dict(_of_mails(text, sent, quoted)), **labels}.items())) if quoted else labels
 
 
 def _of_mails(text: str, sent: Sequence[Turn], quoted: Sequence[Turn]) -> Iterator[tuple[int, str]]:
@@ -238,7 +238,7 @@ def _of_mails(text: str, sent: Sequence[Turn], quoted: Sequence[Turn]) -> Iterat
     writer, attributed, within, begun = "", "", 0, -1
     for line in re.finditer(r"^.+$", text, re.MULTILINE):
         marks = _MARKS_OF_QUOTE.match(line[0])
-        depth = marks[0].count(">") if marks else 0
+        depth = marks[0].count(">") or len(marks[0]) // 2 if marks else 0
         if line.start() in heads:
             writers = {above: label for above, label in writers.items() if above < depth}
             writer = writers[depth] = heads[line.start()]
@@ -270,7 +270,8 @@ def _is_transcript(text: str, turns: list[Turn]) -> bool:
     places = {turn.start for turn in turns}
     paragraphs = [found.start(1) for found in _LINES.finditer(text)]
     beginning = sum(text.rfind("\n", 0, start) + 1 in places for start in paragraphs)
-    return beginning >= _MANY * len(paragraphs) or len(turns) >= _MANY * (text.count("\n") + 1)
+    others = sum(turn.label.count("\n\n") for turn in turns)  # such as the time below a name
+    return beginning >= _MANY * (len(paragraphs) - others) or len(turns) >= _MANY * (text.count("\n") + 1)
 
 
 VERSION = 4  # of the rules below: a knowledge base that was split by others is split anew when it is updated

@@ -31,7 +31,7 @@ from langgraph_rag.records import Fact, Naming, Passage, Record, titled_text
 from langgraph_rag.tools.facts.extraction import Reading, TripleExtractor, needs_no_model, valid_readings
 from langgraph_rag.tools.facts.names import names_in, opening_of, with_whole_names
 from langgraph_rag.tools.facts.stated import stated
-from langgraph_rag.tools.ingest.splitting import Splitter
+from langgraph_rag.tools.ingest.splitting import Splitter, turns_of
 from langgraph_rag.tools.ingest.text import text_pipeline
 from langgraph_rag.tools.stores.metadata import to_metadata
 from langgraph_rag.tools.stores.protocols import Matrix
@@ -184,9 +184,10 @@ def _document(fields: Mapping[str, object], place: str) -> Passage:
 
 def _passages(document: Passage, splitter: Splitter) -> Iterable[Passage]:
     id_, title = document["id"], document["title"]
+    is_talk = not title and bool(turns_of(document["text"]))
     for part in [document["text"]] if id_ else splitter.split(document["text"], title):
         part = _without_heading(title, part.strip("\n"))  # some texts repeat it on each page
-        own_title = title or opening_of(part)
+        own_title = title if is_talk else title or opening_of(part)
         text = _without_heading(own_title, part)
         yield {**document, "id": id_ or content_hash(title, part), "title": own_title, "text": text}
 
