@@ -494,6 +494,16 @@ GENERATED = {
         "</summary><p>Grinds.</details><div id=footer>Version 1.0</div>",
         "Grinds.",
     ),
+    "a letter that is set in a table": (
+        "<table><tr><td><table><tr><td><h1>News</h1><tr><td><p>Dear Bo,<p>It burns.</table></table>",
+        "Dear Bo,\n\nIt burns.",
+    ),
+    "VitePress's groups of code": (
+        "<div class=vp-code-group><div class=tabs><label>npm</label><label>yarn</label></div><div class=blocks>"
+        "<div class=language-sh><span class=lang>sh</span><pre>npm i</pre></div><div><pre>yarn</pre></div></div></div>",
+        "npm:\n\n```\nnpm i\n```\n\nyarn:\n\n```\nyarn\n```",
+    ),
+    "a description that is a list": ("<dl><dt>Miller<dd><ul><li>grinds</ul></dl>", "Miller: grinds"),
     "a hidden list": ("<dl><dt hidden>Who?<dd hidden>Ada.</dl><p>On.", "On."),
 }
 

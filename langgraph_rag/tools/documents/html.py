@@ -23,6 +23,7 @@ _NO_TEXT = (
     ".viewcode-link, .navheader, .navfooter, .topNav, .subNav, .bottomNav, .skipNav, "
     ".mw-editsection, .mw-jump-link, .printfooter, .navbox, .catlinks, #catlinks, "  # of MediaWiki
     "#siteSub, .noprint, a.src, .hideme, #footer, body > .footer, "  # a.src of rustdoc
+    "[class*='language-'] > .lang, "  # of VitePress
     ".md-feedback, .md-source-file, .linenos, .lineno, [role=doc-pagebreak], [rel=prev], [rel=next], rt, rp, rtc"
 )
 _STRUCK = "s, strike, del, [style*='line-through' i], .line-through, .strikethrough, .strike"
@@ -56,7 +57,7 @@ _UNFOLDING = frozenset(
     "accordion answer collapse collapsible expandable faq pane panel spoiler tab tabcontent tabpanel tabs".split()
 )
 _BOXES = frozenset(
-    "admonition alert aside attention callout caution danger error hint important note notice sidebar tip "
+    "admonition alert aside attention callout caution danger error hint important infobox note notice sidebar tip "
     "warning".split()
 )
 _UNDER_TITLES = frozenset("author corpauthor editor othercredit subtitle".split())  # of DocBook and Asciidoctor
@@ -224,7 +225,7 @@ def _label_panels(page: BeautifulSoup) -> None:
     """Put the label of each tab above its panel."""
     divided = {str(part["id"]): part for part in page.find_all("div", id=True)}
     lists = [list_ for list_ in page.find_all("ul") if _leads_to_panels(list_, divided)]
-    for tabs in [*page.select("[role=tablist], .nav-tabs, .nav-pills, .tabbed-labels"), *lists]:
+    for tabs in [*page.select("[role=tablist], .nav-tabs, .nav-pills, .tabbed-labels, .vp-code-group > .tabs"), *lists]:
         controls = tabs.select("[role=tab]") or tabs.select("a[href^='#'], button, label")
         panels = [page.find(id=name) if (name := _controlled(tab)) else None for tab in controls]
         if not all(panels) and tabs.parent:
@@ -530,7 +531,10 @@ class _Converter(MarkdownConverter):
 
     def convert_dd(self, _: Tag, text: str, parent_tags: set[str]) -> str:
         lines = text.strip().split("\n")
-        return "\n\n" + "".join(f"> {line}\n" for line in lines) + "\n" if len(lines) > 1 else f" {lines[0]}"
+        several = len(lines) > 1
+        return (
+            "\n\n" + "".join(f"> {line}\n" for line in lines) + "\n" if several else f" {lines[0].removeprefix('- ')}"
+        )
 
 
 _converter = _Converter(

@@ -77,9 +77,11 @@ def simplify_tables(page: Tag) -> None:
 
 
 def _is_layout(table: Tag) -> bool:
-    """Return whether a table holds another one, or its only cells are a block of code or lists side by side."""
-    if table.find("table") or not table.find("tr"):
+    """Return whether a table holds another one, or headings, or one column of paragraphs, a block of code, or lists."""
+    if table.find("table") or not table.find("tr") or table.select_one("td :is(h1, h2, h3)"):
         return True
+    if not table.find("th") and not any(cell.find_next_sibling("td") for cell in table.find_all("td")):
+        return table.select_one("td :is(p, ul, ol, pre)") is not None
     cells = [cell for cell in table.find_all("td", limit=_MOST_BESIDE + 1) if _text(cell)]
     if len(cells) == 1:
         return cells[0].find("pre") is not None
