@@ -43,7 +43,7 @@ class Context:
     max_steps: Count | None = None
     """Most rounds (CIRAG: 4, KiRAG: 5, DualRAG: 5, MGranRAG: 3, IRCoT: 8, adaptive: 3), or steps (PAR RAG: 6)."""
     read_k: Count | None = None
-    """Passages a reader reads (KiRAG: 5, MGranRAG: 5, DualRAG: 10, IRCoT: 15), per step (PAR RAG: 4, adaptive: 8)."""
+    """Passages a reader reads (KiRAG: 5, MGranRAG: 5, DualRAG: 10, IRCoT: 15), per step (PAR RAG: 4, adaptive: 7)."""
     similar_k: Count = 200
     """Passages nearest to the augmented query; each weighs as much as it is similar to it (MGranRAG, Eq. 2)."""
     max_reading_tokens: Count = 6_000

@@ -60,7 +60,7 @@ class AdaptiveState(QuestionInput, AdaptiveResult):
     way: Way
 
 
-DEFAULTS = Settings(max_steps=3, read_k=8)
+DEFAULTS = Settings(max_steps=3, read_k=7)
 _ENDS = ("receive_question", "conclude")  # of the method which goes on; this one has its own
 
 
