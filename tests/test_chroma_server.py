@@ -2,9 +2,6 @@
 
 import shutil
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -13,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_socket
 from fakes import ArithmeticEmbeddings, contents, vectors
-from servers import serving
+from servers import ChromaServer, serving
 from test_cli import run
 from test_knowledge_base import held_by_another_process
 
@@ -28,50 +25,20 @@ TOWN = {"id": "pellworth", "title": "Pellworth", "text": "Pellworth is a city in
 Open = Callable[..., KnowledgeBase]
 
 
-class Server:
-    """A Chroma server on a free port, with its data in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        """Start it, and wait until it listens."""
-        command = ["run", "--path", str(self.folder), "--host", "127.0.0.1", "--port", str(self.port)]
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", "from chromadb.cli.cli import app; app()", *command], stdout=subprocess.DEVNULL
-        )
-        until = time.monotonic() + 60
-        while time.monotonic() < until and self._process.poll() is None:
-            try:
-                return socket.create_connection(("127.0.0.1", self.port), 1).close()
-            except OSError:
-                time.sleep(0.05)
-        raise AssertionError("the server did not come up")
-
-    def stop(self) -> None:
-        """Kill it."""
-        self._process.kill()
-        self._process.wait()
-
-
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
     pytest_socket.enable_socket()
-    server = Server(tmp_path_factory.mktemp("server"))
+    server = ChromaServer(tmp_path_factory.mktemp("server"))
     server.start()
     yield server
     server.stop()
 
 
 @pytest.fixture
-def server(running: Server) -> Iterator[Server]:
+def server(running: ChromaServer) -> Iterator[ChromaServer]:
     """Give the running server, and have it running again afterwards."""
     yield running
-    if running._process.poll() is not None:
+    if running.process.poll() is not None:
         running.start()
 
 
@@ -90,7 +57,7 @@ def opened(tmp_path: Path, embeddings: ArithmeticEmbeddings) -> Iterator[Open]:
 
 
 @pytest.fixture
-def served(server: Server, opened: Open, documents: list[dict[str, str]]) -> KnowledgeBase:
+def served(server: ChromaServer, opened: Open, documents: list[dict[str, str]]) -> KnowledgeBase:
     """Hold the eight documents, with their vectors in the server."""
     kb = opened("served", server.url)
     kb.add(documents, progress=False)
@@ -108,7 +75,7 @@ def found(kb: KnowledgeBase) -> dict[str, float]:
 
 # --- the same as in the folder ---------------------------------------------------------------------------------------
 def test_a_server_does_what_files_do(
-    kb: KnowledgeBase, served: KnowledgeBase, server: Server, monkeypatch: pytest.MonkeyPatch
+    kb: KnowledgeBase, served: KnowledgeBase, server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(served._vectors, "_largest_write", 3)  # so that these few are many
     assert found(served) == pytest.approx(found(kb), rel=1e-4)
@@ -135,7 +102,7 @@ def test_an_address_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_is_found_again_without_being_named(
-    server: Server, tmp_path: Path, documents: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+    server: ChromaServer, tmp_path: Path, documents: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("tools.knowledge_base", "cli.options"):
         monkeypatch.setattr(f"langgraph_rag.{module}.last_embedder", lambda _: ArithmeticEmbeddings())
@@ -149,7 +116,7 @@ def test_it_is_found_again_without_being_named(
 
 
 def test_knowledge_bases_on_one_server_do_not_see_each_other(
-    served: KnowledgeBase, server: Server, opened: Open
+    served: KnowledgeBase, server: ChromaServer, opened: Open
 ) -> None:
     other = opened("other", server.url)
 
@@ -169,7 +136,9 @@ def test_another_embedder_is_refused_by_what_the_server_holds(served: KnowledgeB
 
 
 # --- moving ----------------------------------------------------------------------------------------------------------
-def test_vectors_move_to_a_server_and_back(kb: KnowledgeBase, server: Server, embeddings: ArithmeticEmbeddings) -> None:
+def test_vectors_move_to_a_server_and_back(
+    kb: KnowledgeBase, server: ChromaServer, embeddings: ArithmeticEmbeddings
+) -> None:
     kb.close()
     with KnowledgeBase.open(kb.path, embeddings, chroma=server.url) as moved:
         moved.update([TOWN], progress=False)
@@ -184,7 +153,7 @@ def test_vectors_move_to_a_server_and_back(kb: KnowledgeBase, server: Server, em
 
 
 def test_a_copy_that_moves_away_and_back_leaves_the_vectors_of_the_original_alone(
-    served: KnowledgeBase, server: Server, opened: Open
+    served: KnowledgeBase, server: ChromaServer, opened: Open
 ) -> None:
     served.close()
     shutil.copytree(served.path, served.path.with_name("copy"))
@@ -267,7 +236,7 @@ def test_another_kind_of_server_is_told_and_gets_the_headers_of_the_environment(
 
 
 def test_a_server_that_dies_loses_nothing_and_is_asked_again_when_it_is_back(
-    kb: KnowledgeBase, served: KnowledgeBase, server: Server
+    kb: KnowledgeBase, served: KnowledgeBase, server: ChromaServer
 ) -> None:
     server.stop()
     for change in (
@@ -307,7 +276,7 @@ def test_two_changes_cut_short_one_after_the_other_are_repaired(
         assert vectors(repaired)["passages"] == vectors(kb)["passages"]
 
 
-def test_vectors_that_a_server_lost_are_made_anew(served: KnowledgeBase, server: Server) -> None:
+def test_vectors_that_a_server_lost_are_made_anew(served: KnowledgeBase, server: ChromaServer) -> None:
     expected, held = found(served), contents(served)
     server.stop()
     shutil.rmtree(server.folder)

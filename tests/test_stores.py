@@ -1,15 +1,19 @@
 """Every store passes the suite that the package has for those of others."""
 
+from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
+import pytest_socket
 from langchain_core.vectorstores import InMemoryVectorStore
+from servers import ChromaServer
 
 from langgraph_rag.testing import KnowledgeBaseTests, RecordStoreTests, VectorCollectionTests, WordEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stores.chroma import in_folder
+from langgraph_rag.tools.stores.chroma import in_folder, on_server
 from langgraph_rag.tools.stores.postgres import PostgresDatabase, PostgresRecords, PostgresVectors
 from langgraph_rag.tools.stores.protocols import PassageStore, VectorCollection
 from langgraph_rag.tools.stores.records import RecordStore
@@ -41,6 +45,34 @@ class TestFiles(VectorCollectionTests):
     def open(self, folder: Path) -> VectorCollection:
         records = RecordStore(folder / "records.sqlite")
         return _Passages(VectorFiles(in_folder(folder / "chroma"), records.vector_changes), records)
+
+
+@pytest.fixture(scope="module")
+def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Name a Chroma server."""
+    pytest_socket.enable_socket()
+    server = ChromaServer(tmp_path_factory.mktemp("server"))
+    server.start()
+    yield server.url
+    server.stop()
+
+
+class _OnChromaServer:
+    @pytest.fixture(autouse=True)
+    def _server(self, chroma_server: str, localhost: None) -> None:
+        self.url = chroma_server
+
+
+class TestChromaServer(_OnChromaServer, VectorCollectionTests):
+    def open(self, folder: Path) -> VectorCollection:
+        records = RecordStore(folder / "records.sqlite")
+        place = on_server(self.url, f"of-{blake2b(str(folder).encode(), digest_size=8).hexdigest()}")
+        return _Passages(VectorFiles(place, records.vector_changes), records)
+
+
+class TestKnowledgeBaseOnChromaServer(_OnChromaServer, KnowledgeBaseTests):
+    def open(self, folder: Path) -> KnowledgeBase:
+        return KnowledgeBase.open(folder, WordEmbeddings(), pipeline="rules", chroma=self.url)
 
 
 class TestFileRecords(RecordStoreTests):
