@@ -41,7 +41,7 @@ class Context:
     max_candidates: Count | None = None
     """Triples shown to the model per step (CIRAG: N = 30, KiRAG: N = 20), or sentences (PAR RAG: 6)."""
     max_steps: Count | None = None
-    """Most rounds (CIRAG: 4, KiRAG: 5, DualRAG: 5, MGranRAG: 3, IRCoT: 8, adaptive: 3), or steps (PAR RAG: 6)."""
+    """Most rounds (CIRAG: 4, KiRAG: 5, DualRAG: 5, MGranRAG: 3, IRCoT: 8, adaptive: 5), or steps (PAR RAG: 6)."""
     read_k: Count | None = None
     """Passages a reader reads (KiRAG: 5, MGranRAG: 5, DualRAG: 10, IRCoT: 15), per step (PAR RAG: 4, adaptive: 7)."""
     similar_k: Count = 200

@@ -41,7 +41,8 @@ class AdaptiveState(QuestionInput, AdaptiveResult):
     """The state of the graph, besides that of the method which goes on.
 
     `retrieved` is what was found for the question, `found` for the look-ups of a round, `looked_up` for all of them.
-    `read` are the passages that were read, `asked` the look-ups so far. `so_far` is the last answer that stands in the
+    `read` are the passages that were read, `asked` the look-ups so far, and `bridged` whether the last
+    of them are about a name that was just found. `so_far` is the last answer that stands in the
     evidence.
     """
 
@@ -54,13 +55,14 @@ class AdaptiveState(QuestionInput, AdaptiveResult):
     looked_up: list[ScoredPassage]
     read: list[str]
     asked: list[str]
+    bridged: bool
     missing: list[str]
     thought: str
     so_far: str
     way: Way
 
 
-DEFAULTS = Settings(max_steps=3, read_k=7)
+DEFAULTS = Settings(max_steps=5, read_k=7)
 _ENDS = ("receive_question", "conclude")  # of the method which goes on; this one has its own
 
 

@@ -12,7 +12,7 @@ from langgraph_rag.metering import first_of, stopped
 from langgraph_rag.naming import counted
 from langgraph_rag.nodes.identify_entities import Demand
 from langgraph_rag.nodes.node import emit
-from langgraph_rag.nodes.read_or_look_up import ROUNDS, rounds_left
+from langgraph_rag.nodes.read_or_look_up import goes_on, reads_on
 from langgraph_rag.normal_forms import first_of_each, normalise, stands_in
 from langgraph_rag.offline.support import support_of
 from langgraph_rag.records import Evidence, Record, Supported, TraceStep, Usage, trace_step
@@ -35,6 +35,7 @@ class AssessInput(TypedDict):
     missing: list[str]
     demands: list[Demand]
     asked: list[str]
+    bridged: bool
     read: list[str]
     evidence: list[Evidence]
     trace: list[TraceStep]
@@ -58,7 +59,8 @@ class Assess:
     - What is missing is looked up, unless it was already. If the answer does not stand there, passages for question and
       answer together are looked up; if there is neither an answer nor a gap, the names of the question that no passage
       read so far has.
-    - If nothing is left to look up, or the effort or the budget allows no more, the question ends.
+    - If nothing is left to look up, or the effort or the budget allows no more, the question ends. What is looked up
+      about a name that was just found allows one reading more.
     """
 
     kb: Retriever
@@ -87,7 +89,9 @@ class Assess:
         if verdict.way != "look_up":
             return common
         demands = [Demand(entity="", queries=[text]) for text in verdict.look_ups]
-        return {**common, "step": step + 1, "demands": demands, "asked": [*state["asked"], *verdict.look_ups]}
+        bridged = await in_thread(_has_bridge, state, verdict.look_ups)
+        asked = [*state["asked"], *verdict.look_ups]
+        return {**common, "step": step + 1, "demands": demands, "asked": asked, "bridged": bridged}
 
 
 def _verdict(state: AssessInput, settings: Settings, records: Sequence[Record], supported: Supported) -> Verdict:
@@ -95,11 +99,19 @@ def _verdict(state: AssessInput, settings: Settings, records: Sequence[Record], 
     look_ups = first_of(_look_ups(state, records, supported), MOST_LOOK_UPS)
     if not look_ups:
         return Verdict("conclude", [], "nothing is left to look up" if supported == "no" else "that is enough")
-    if stopped() or not rounds_left(settings, step, state["usage"]["calls"]):
+    if stopped() or not goes_on(settings, step, state["usage"]["calls"], state["bridged"]):
         return Verdict("conclude", look_ups, f"no more with effort {settings.effort} and this budget")
-    if step < min(ROUNDS[settings.effort], settings.max_steps):
+    if reads_on(settings, step, state["bridged"]):
         return Verdict("look_up", look_ups, "looked up")
     return Verdict("hand_over", look_ups, "handed over")
+
+
+def _has_bridge(state: AssessInput, look_ups: Sequence[str]) -> bool:
+    """Return whether something is looked up about a name that this reading found."""
+    known = "\n".join([state["question"], *state["asked"]])
+    found = [entry["sentence"] for entry in state["evidence"] if entry["step"] == state["step"]]
+    names = [name.text for text in look_ups for name in spot_names(text)]
+    return any(not stands_in(name, known) and any(stands_in(name, text) for text in found) for name in names)
 
 
 def _cited(state: AssessInput) -> int:

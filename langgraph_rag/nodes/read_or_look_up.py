@@ -29,8 +29,9 @@ from langgraph_rag.refusals import asks_nothing, is_refusal
 from langgraph_rag.tools.retrieve.ranking import answering_evidence, best_of, has_answer, in_turn, supporting_evidence
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
-ROUNDS = {"low": 1, "medium": 3, "high": 2}
-"""How often passages are read at most, by effort; at "high" another method follows."""
+_FEWEST = 4  # passages read after look-ups, however many are shown in part already
+_ROUNDS = {"low": 1, "medium": 3, "high": 2}
+"""How often passages are read by effort; at "medium" more while bridges are found, at "high" another method follows."""
 
 
 class ReadInput(TypedDict):
@@ -43,6 +44,7 @@ class ReadInput(TypedDict):
     looked_up: list[ScoredPassage]
     read: list[str]
     asked: list[str]
+    bridged: bool
     evidence: list[Evidence]
     usage: Usage
 
@@ -51,9 +53,9 @@ class ReadInput(TypedDict):
 class ReadOrLookUp:
     """Read the best passages that were not read before, with the sentences that earlier readings rest on.
 
-    A reading is of `read_k` passages, after look-ups from each of them in turn; if none is left, the answer has to come
-    from the sentences. The evidence is the sentences that the reply names by number, and if the answer stands in none
-    of them, one that has it.
+    A reading is of `read_k` passages; after look-ups from each of them in turn, and fewer by those that are shown in
+    part, as sentences of theirs were cited. If none is left, the answer has to come from the sentences. The evidence is
+    the sentences that the reply names by number, and if the answer stands in none of them, one that has it.
     """
 
     llm: ChatModel
@@ -65,7 +67,7 @@ class ReadOrLookUp:
         """Return the answer, its evidence, and what is missing."""
         settings, step, known = context(self.defaults), state["step"], state["evidence"]
         records = await self.kb.apassages(_unread(state, settings))
-        last = not records or not rounds_left(settings, step, state["usage"]["calls"] + 1)
+        last = not records or not goes_on(settings, step, state["usage"]["calls"] + 1, state["bridged"])
         reply = await ask(
             self.llm,
             self.prompt,
@@ -98,17 +100,30 @@ class ReadOrLookUp:
         }
 
 
-def rounds_left(settings: Settings, step: int, calls: int) -> bool:
-    """Return whether the effort and the model calls allow more than `step` readings and `calls` calls."""
+def goes_on(settings: Settings, step: int, calls: int, bridged: bool) -> bool:
+    """Return whether anything may follow `step` readings and `calls` calls: a reading, or another method."""
     most = settings.max_model_calls
-    allowed = settings.effort == "high" or step < min(ROUNDS[settings.effort], settings.max_steps)
+    allowed = settings.effort == "high" or reads_on(settings, step, bridged)
     return allowed and (most is None or calls < most)
+
+
+def reads_on(settings: Settings, step: int, bridged: bool) -> bool:
+    """Return whether there may be another reading; after the usual number, only if the last one had a bridge to go by.
+
+    A bridge is a name that one reading found and the next was to look up, as from hop to hop of a long chain.
+    """
+    usual = step < _ROUNDS[settings.effort] or (settings.effort == "medium" and bridged)
+    return usual and step < settings.max_steps
 
 
 def _unread(state: ReadInput, settings: Settings) -> list[str]:
     """Return the passages of this round that were not read before."""
+    most = settings.read_k or settings.top_k
+    if not state["found"]:
+        return ids_of(state["retrieved"])[:most]
+    cited = len({entry["passage_id"] for entry in state["evidence"]})
     new = [[id_ for id_ in found["passages"] if id_ not in state["read"]] for found in state["found"]]
-    return (in_turn(new) if new else ids_of(state["retrieved"]))[: settings.read_k or settings.top_k]
+    return in_turn(new)[: max(most - cited, _FEWEST)]
 
 
 def _evidence(

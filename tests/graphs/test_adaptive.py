@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from fakes import ScriptedModel
+from fakes import ArithmeticEmbeddings, ScriptedModel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_rag import Context, KnowledgeBase, create_adaptive, create_cirag, create_native_rag, create_par_rag
 from langgraph_rag.nodes.hand_over import cited_and_found
+from langgraph_rag.nodes.read_or_look_up import ReadOrLookUp
 from langgraph_rag.records import reciprocal_ranks
 
 QUESTION = {"question": "In which country was the director of The Salt Road born?"}
@@ -135,6 +139,37 @@ def test_a_refusal_without_a_gap_looks_up_names_that_no_passage_has(kb: Knowledg
     assert [values["looked_up"] for values in asked] == [[], ["Napoleon Bonaparte"]]
     assert result["answer"] == "unanswerable"
     assert graph.invoke({"question": "Did Orla Vint like it?"})["usage"]["calls"] == 1
+
+
+@pytest.mark.parametrize(("names_it", "last"), [(True, [False] * 4 + [True]), (False, [False, False, True])])
+def test_more_readings_follow_while_each_looks_up_a_name_that_was_just_found(
+    names_it: bool, last: list[bool], tmp_path: Path, embeddings: ArithmeticEmbeddings
+) -> None:
+    towns = "Arlow Brask Corvo Delph Ennis Farel Garth Hollin Istra Jorvik".split()
+    told: list[bool] = []
+
+    def reply(_: str, values: Mapping[str, Any]) -> str:
+        told.append(values["last"])
+        start = towns[len(told) - 1]
+        bordered = f"{start} borders on {towns[len(told)]}."
+        gap = f"What does {towns[len(told)] if names_it else 'it'} border on, asked time {len(told)}?"
+        return reading(sentences=[number_of(values, bordered)], missing=[] if values["last"] else [gap])
+
+    with KnowledgeBase.open(tmp_path / "kb", embeddings) as kb:
+        for near, far in pairwise(towns):
+            many = [f"{near} borders on {far}.", f"The {near} mill stands still."]
+            kb.add([{"title": near, "text": text} for text in many], progress=False)
+        graph: Any = create_adaptive(ScriptedModel.of(reply), kb).compile()
+        context: dict[str, Any] = {"effort": "medium", "read_k": 20, "max_steps": 5}
+        with patch.object(ReadOrLookUp, "__call__", _rereading(ReadOrLookUp.__call__)):
+            graph.invoke({"question": "What does the town that Arlow borders on border on?"}, context=context)
+
+    assert told == last
+
+
+def _rereading(read: Any) -> Any:
+    """Have readings show what was read before, too: these few passages are read at once."""
+    return lambda self, state: read(self, state | {"read": []})
 
 
 class Stuck(Story):
