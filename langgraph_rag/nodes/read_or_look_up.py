@@ -26,9 +26,17 @@ from langgraph_rag.records import (
     new_evidence,
 )
 from langgraph_rag.refusals import asks_nothing, is_refusal
-from langgraph_rag.tools.retrieve.ranking import answering_evidence, best_of, has_answer, in_turn, supporting_evidence
+from langgraph_rag.tools.retrieve.ranking import (
+    answering_evidence,
+    best_of,
+    has_answer,
+    in_turn,
+    nearest_evidence,
+    supporting_evidence,
+)
 from langgraph_rag.tools.retrieve.retriever import Retriever
 
+_BEST = 3  # passages of a look-up of which a sentence is shown if they were read before
 _FEWEST = 4  # passages read after look-ups, however many are shown in part already
 _ROUNDS = {"low": 1, "medium": 3, "high": 2}
 """How often passages are read by effort; at "medium" more while bridges are found, at "high" another method follows."""
@@ -54,8 +62,10 @@ class ReadOrLookUp:
     """Read the best passages that were not read before, with the sentences that earlier readings rest on.
 
     A reading is of `read_k` passages; after look-ups from each of them in turn, and fewer by those that are shown in
-    part, as sentences of theirs were cited. If none is left, the answer has to come from the sentences. The evidence is
-    the sentences that the reply names by number, and if the answer stands in none of them, one that has it.
+    part, as sentences of theirs were cited. Of passages that were read before and that a look-up finds again, the
+    sentence nearest to it is shown: it may tell something of a name that was not known then. If nothing new is left,
+    the answer has to come from the sentences. The evidence is the sentences that the reply names by number, and if the
+    answer stands in none of them, one that has it.
     """
 
     llm: ChatModel
@@ -67,18 +77,20 @@ class ReadOrLookUp:
         """Return the answer, its evidence, and what is missing."""
         settings, step, known = context(self.defaults), state["step"], state["evidence"]
         records = await self.kb.apassages(_unread(state, settings))
+        met = await self.kb.apassages([id_ for ids in _met_again(state).values() for id_ in ids])
+        again = new_evidence(await in_thread(_told_again, state, met), known)
         last = not records or not goes_on(settings, step, state["usage"]["calls"] + 1, state["bridged"])
         reply = await ask(
             self.llm,
             self.prompt,
-            known=evidence_texts(known),
+            known=evidence_texts([*known, *again]),
             passages=numbered(records),
             question=state["question"],
             looked_up=state["asked"],
             last=last,
         )
         shown = reply.shown(records)
-        found = new_evidence(await in_thread(_evidence, state["question"], reply, shown, known, step), known)
+        found = new_evidence(await in_thread(_evidence, state["question"], reply, shown, met, known, step), known)
         missing = [] if last else [text for text in reply.missing if not asks_nothing(text)]
         emit(
             "read",
@@ -126,8 +138,34 @@ def _unread(state: ReadInput, settings: Settings) -> list[str]:
     return in_turn(new)[: max(most - cited, _FEWEST)]
 
 
+def _met_again(state: ReadInput) -> dict[str, list[str]]:
+    """Return for each look-up those of its best passages that were read before."""
+    read = set(state["read"])
+    return {
+        "; ".join(found["queries"]): [id_ for id_ in found["passages"][:_BEST] if id_ in read]
+        for found in state["found"]
+    }
+
+
+def _told_again(state: ReadInput, met: Sequence[Record]) -> list[Evidence]:
+    """Return of each passage that was met again the sentence that comes nearest to the look-up."""
+    by_id = {record["id"]: record for record in met}
+    return [
+        entry
+        for query, ids in _met_again(state).items()
+        for id_ in ids
+        if id_ in by_id
+        for entry in nearest_evidence(query, by_id[id_], state["step"])
+    ]
+
+
 def _evidence(
-    question: str, reply: Reading, records: Sequence[Record], known: Sequence[Evidence], step: int
+    question: str,
+    reply: Reading,
+    records: Sequence[Record],
+    met: Sequence[Record],
+    known: Sequence[Evidence],
+    step: int,
 ) -> list[Evidence]:
     """Return the sentences named in a reply; if none is, those that support its thought, and one with the answer."""
     sources = [record for record in records for _ in record["sentences"]]
@@ -137,4 +175,4 @@ def _evidence(
     found = found or supporting_evidence(reply.thought, records, step)
     if is_refusal(reply.answer) or any(has_answer(entry, reply.answer) for entry in [*known, *found]):
         return found
-    return [*found, *answering_evidence(question, reply.answer, records, step)]
+    return [*found, *answering_evidence(question, reply.answer, [*records, *met], step)]
