@@ -1,6 +1,7 @@
 """The command line: results for valid input, and messages for bad input."""
 
 import errno
+import gzip
 import inspect
 import io
 import json
@@ -1447,15 +1448,15 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
     ),
     "more files than anybody reads about": ({f"{n}.txt": b"\xe5" for n in range(25)}, "docs", ["... and 5 more"]),
     "a line that is a list": ({"a.jsonl": '["Kell"]'}, "docs/a.jsonl", ["a.jsonl, line 1", "['Kell']"]),
-    "JSON lines by another name": (
-        {"a.json": '{"text": "Kell."}\n{"text": "Ost."}\n'},
-        "docs/a.json",
-        ["a.json: expected one JSON value, got JSON lines: name such a file .jsonl"],
+    "a damaged gzip file": (
+        {"a.jsonl.gz": gzip.compress(b'{"text": "Kell."}')[:-9]},
+        "docs",
+        ["a.jsonl.gz: expected a whole gzip file, got one that cannot be unpacked"],
     ),
-    "a list over several lines": (
-        {"a.jsonl": json.dumps([{"text": "Kell."}] * 2, indent=2)},
-        "docs/a.jsonl",
-        ["error: ", "a.jsonl: expected JSON lines, one object per line, got one JSON value over several lines: name"],
+    "a gzip file that unpacks to far more than its size": (
+        {"a.jsonl.gz": gzip.compress(bytes(100_000_001), 1)},
+        "docs",
+        ["a.jsonl.gz: it unpacks to more than 100,000,000 bytes, from"],
     ),
     "an element that is no document": (
         {"a.json": json.dumps([{"text": "Kell."}, 7, {"title": "Kell"}, {"text": "Kell.", "id": [1]}], indent=1)},

@@ -1,10 +1,14 @@
 """Published question sets are indexed and asked as they come; each in the form of its files, with texts of our own."""
 
+import csv
+import gzip
 import json
 from collections.abc import Callable, Iterable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from fakes import ArithmeticEmbeddings
 from test_cli import run
@@ -78,6 +82,22 @@ def in_strings(row: dict[str, Any]) -> dict[str, Any]:
     return {name: json.dumps(value) if isinstance(value, list | dict) else value for name, value in row.items()}
 
 
+def table(row: dict[str, Any], write: Callable[[Any], str]) -> str:
+    text = StringIO()
+    csv.writer(text).writerows([row, [value if isinstance(value, str) else write(value) for value in row.values()]])
+    return text.getvalue()
+
+
+def arrays(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: arrays(inner) for name, inner in value.items()}
+    if not isinstance(value, list):
+        return value
+    made = np.empty(len(value), dtype=object)
+    made[:] = [arrays(inner) for inner in value]
+    return made
+
+
 def as_columns(row: dict[str, Any]) -> dict[str, list[Any]]:
     return {name: [value] for name, value in row.items()}
 
@@ -106,11 +126,25 @@ def own_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
         ("hub.jsonl", lines([HUB])),
         ("page.json", json.dumps({"rows": [{"row_idx": 0, "row": HUB}], "num_rows_total": 1})),
         ("columns.json", json.dumps(as_columns(HUB))),
+        ("written_by_datasets.json", lines([HUB, {**HUB, "id": "6", "question": "And?"}])),
+        ("array.jsonl", json.dumps([HOTPOT], indent=1)),
+        ("pandas.json", json.dumps({name: {"0": value} for name, value in HUB.items()})),
+        ("pandas_index.json", json.dumps({"0": HUB})),
+        ("pandas_split.json", json.dumps({"columns": [*HUB], "index": [0], "data": [[*HUB.values()]]})),
+        ("splits.json", json.dumps({"train": [], "validation": [HUB]})),
+        ("squad_like.json", json.dumps({"version": "1.1", "data": [HOTPOT]})),
+        ("by_id.json", json.dumps({"5a8b": HOTPOT})),
+        ("python.csv", table(HUB, str)),
+        ("numpy.csv", table(arrays(HUB), str)),
+        ("json.csv", table(HUB, json.dumps)),
+        ("objects.jsonl", lines([{**HUB, "supporting_facts": [{"title": t} for t, _ in HOTPOT["supporting_facts"]]}])),
+        ("windows.jsonl", "\ufeff" + lines([HUB]).replace("\n", "\r\n")),
         ("2wiki.json", json.dumps([WIKI])),
         ("2wiki.jsonl", lines([in_strings(WIKI)])),
         ("2wiki_hub.jsonl", lines([in_strings({**HUB, "evidences": WIKI["evidences"]})])),
         ("musique_ans_v1.0_dev.jsonl", lines([MUSIQUE])),
         ("musique.json", json.dumps([in_strings(MUSIQUE)], indent=1)),
+        ("musique.csv", table(MUSIQUE, str)),
         ("hipporag.json", json.dumps([SAMPLE])),
         ("flashrag_hotpotqa.jsonl", lines([{**FLASH, "metadata": {"type": "bridge", **COLUMNS}}])),
         ("flashrag_musique.jsonl", lines([FLASH_STEPS])),
@@ -122,7 +156,7 @@ def test_a_set_is_indexed_and_asked_from_one_file(
 ) -> None:
     file = written(name, content)
 
-    (question,) = load_questions(file)
+    question, *_ = load_questions(file)
     documents = {str(document["id"]): document for document in read_documents(file)}
 
     assert question["question"] == ASKED and question["answers"][0] == "Corwen Ashlade"
@@ -142,6 +176,7 @@ def test_twins_of_musique_are_told_apart(written: Callable[..., Path], caplog: p
     assert without == {"id": "2hop__1_2, unanswerable", "question": ASKED, "answers": ["unanswerable"]}
     assert (with_answer["id"], with_answer["answers"]) == ("2hop__1_2", ["Corwen Ashlade", "C. Ashlade"])
     assert len({document["id"] for document in read_documents(file)}) == 3 and caplog.messages == []
+    assert load_questions(written("twin.csv", table(TWIN, str))) == [without]
 
 
 def test_a_supporting_passage_that_is_not_in_the_file_is_sought_by_its_title(written: Callable[..., Path]) -> None:
@@ -157,6 +192,9 @@ def test_flashrags_corpus_has_titles_in_quotes(written: Callable[..., Path]) -> 
         {"id": "1", "contents": "Only a text."},
         {"id": "3", "contents": '"""Heroes"" (song)"\nA song.'},
         {"id": "2", "title": "Ilse Tarrant", "contents": "She was a director.\nShe married."},
+        {"id": "4", "contents": '"Kell"\nIt has ""the gate"".'},
+        {"id": "5", "title": '"Ost"', "contents": '"Ost"\nA town.'},
+        {"id": "6", "contents": '"Only a title"\n'},
     ]
 
     found = read_documents(written("corpus.jsonl", lines(rows)))
@@ -166,6 +204,9 @@ def test_flashrags_corpus_has_titles_in_quotes(written: Callable[..., Path]) -> 
         ("1", "", "Only a text."),
         ("3", '"Heroes" (song)', "A song."),
         ("2", "Ilse Tarrant", "She was a director.\nShe married."),
+        ("4", "Kell", 'It has "the gate".'),
+        ("5", "Ost", "A town."),
+        ("6", "", "Only a title"),
     ]
 
 
@@ -199,9 +240,49 @@ def test_a_folder_of_beirs_is_indexed_and_asked(written: Callable[..., Path]) ->
         assert load_questions(given) == load_questions(given, format="beir") == expected
 
 
+def packed(file: Path) -> None:
+    file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "judged"),
+    [
+        ("test.tsv", "query-id\tcorpus-id\tscore\r\nq1\tp1\t1.0\r\nq1\tp3\t0.0\r\n"),
+        ("test.jsonl", lines([{"query-id": "q1", "corpus-id": "p1", "score": 1.0}])),
+        ("validation.tsv", "q1\tp1\t1\n"),
+    ],
+)
+@pytest.mark.parametrize("pack", [False, True])
+def test_other_forms_of_beirs_judgements_and_packed_files(
+    name: str, judged: str, pack: bool, written: Callable[..., Path]
+) -> None:
+    folder = beir(written)
+    (folder / "qrels/test.tsv").unlink()
+    written(f"set/qrels/{name}", judged)
+    if pack:
+        for file in ("corpus.jsonl", "queries.jsonl", f"qrels/{name}"):
+            packed(folder / file)
+
+    assert [question["supporting_ids"] for question in load_questions(folder)] == [["p1"]]
+    assert {document["id"] for document in read_documents(folder)} == {"p1", "p2", "p3"}
+
+
+def test_queries_beside_their_corpus_are_no_documents_and_a_title_without_text_is_one(
+    written: Callable[..., Path],
+) -> None:
+    packed(written("set/queries.jsonl", lines([{"_id": "q1", "text": ASKED}])))
+    packed(written("set/corpus.jsonl", lines([{"_id": "p1", "title": "The lock", "text": "", "metadata": {}}])))
+
+    (document,) = read_documents(written("set/readme", "").parent)
+
+    assert (document["id"], document["text"]) == ("p1", "The lock")
+
+
 @pytest.mark.parametrize(
     ("judged", "complaint"),
     [
+        ("q1 0 p1 1\n", r"test.tsv, line 1: expected query-id, corpus-id and score, separated by tabs, got 'q1 0"),
         ("query-id\tcorpus-id\tscore\nq1 p1 1\n", r"test.tsv, line 2: expected query-id, corpus-id and score"),
         ("q9\tp1\t1\n", "expected ids of queries in .*queries.jsonl, got 'q9'"),
         ("query-id\tcorpus-id\tscore\n", "got no line with text"),
@@ -217,6 +298,8 @@ def test_a_folder_of_beirs_without_judgements_is_refused(written: Callable[..., 
 
     with pytest.raises(QuestionFileError, match="expected judgements in qrels/test.tsv beside queries.jsonl"):
         load_questions(folder)
+    with pytest.raises(QuestionFileError, match="or a folder with queries.jsonl and qrels, got another folder"):
+        load_questions(folder.parent)
 
 
 NEWS = {
@@ -266,12 +349,17 @@ def test_multihop_rag(written: Callable[..., Path], tmp_path: Path) -> None:
 
 
 def test_frames(written: Callable[..., Path]) -> None:
-    links = ["https://en.wikipedia.org/wiki/Nine_Tides_(film)", "https://en.wikipedia.org/wiki/Ilse_T%C3%A1rrant,_Lady"]
+    links = [
+        "https://en.wikipedia.org/w/index.php?title=Nine_Tides_(film)&oldid=5",
+        "https://en.wikipedia.org/wiki/Ilse_T%C3%A1rrant,_Lady",
+    ]
     head = "\tPrompt\tAnswer\twikipedia_link_1\twikipedia_link_2\twikipedia_link_11+\treasoning_types\twiki_links"
     row = f"0\t{ASKED}\tCorwen Ashlade\t{links[0]}\t{links[1]}\t\tMultiple constraints\t{links!r}"
 
     (question,) = load_questions(written("test.tsv", f"{head}\n{row}\n"))
+    columns = {name: [cell or None] for name, cell in zip(head.split("\t"), row.split("\t"), strict=True)}
 
+    assert load_questions(written("columns.json", json.dumps(columns))) == [question]
     assert question == {
         "id": "1",
         "question": ASKED,
@@ -291,6 +379,47 @@ def test_hipporags_openie_results_are_passages(written: Callable[..., Path]) -> 
     (document,) = read_documents(written("openie_results_ner_model.json", content))
 
     assert (document["id"], document["title"], document["text"]) == ("chunk-1", "Nine Tides", "".join(FILM))
+
+
+def test_hipporags_corpus_of_hotpotqa_has_titles_as_names(written: Callable[..., Path], tmp_path: Path) -> None:
+    corpus = written("hotpotqa_corpus.json", json.dumps({title: sentences for title, sentences in PAIRS}))
+    asked = written("hotpotqa.json", json.dumps([HOTPOT]))
+
+    assert {document["title"]: document["text"] for document in read_documents(corpus)} == TEXTS
+    run("index", corpus, "--kb", tmp_path / "kb")
+    run("eval", "--kb", tmp_path / "kb", "--questions", asked, "--out", tmp_path / "out")
+    assert json.loads((tmp_path / "out/report.json").read_text())["adaptive"]["recall_at_5"] == 100.0
+
+
+def test_hipporags_popqa_has_answers_in_strings(written: Callable[..., Path]) -> None:
+    row = {"id": 7, "question": "What is Ilse?", "obj": "director", "possible_answers": '["director", "film maker"]'}
+    row |= {"o_wiki_title": "Director", "o_aliases": '["maker"]', "paragraphs": SAMPLE["paragraphs"]}
+
+    (question,) = load_questions(written("popqa.json", json.dumps([row])))
+
+    assert question["answers"] == ["director", "Director", "director", "film maker", "maker"]
+
+
+@pytest.mark.parametrize("columns", [NEWS, {"_id": "p1", "title": "Kell", "text": "A town.", "metadata": {}}])
+def test_a_corpus_in_columns_is_read(columns: dict[str, Any], written: Callable[..., Path]) -> None:
+    in_columns, in_lines = written("a.json", json.dumps(as_columns(columns))), written("a.jsonl", lines([columns]))
+
+    (document,), (same,) = read_documents(in_columns), read_documents(in_lines)
+
+    assert document["title"] == columns["title"] and document["text"] == same["text"]
+
+
+def test_an_object_with_a_text_of_its_own_is_a_document(written: Callable[..., Path]) -> None:
+    page = {"title": "Kell", "body": "Kell has a lock.", "text": "A town.", "comments": [{"text": "First!"}]}
+
+    (document,) = read_documents(written("page.json", json.dumps(page, indent=1)))
+
+    assert document["text"] == "A town."
+
+
+def test_a_torn_file_of_questions_is_refused_once(written: Callable[..., Path]) -> None:
+    with pytest.raises(QuestionFileError, match=r"torn.json: expected a JSON object, got '\[\\n .*\)$"):
+        load_questions(written("torn.json", json.dumps([HOTPOT], indent=1)[:-200]))
 
 
 @pytest.mark.parametrize(

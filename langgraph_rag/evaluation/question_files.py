@@ -3,18 +3,18 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from langgraph_rag.characters import decoded
+from langgraph_rag.characters import decoded, unpacked
 from langgraph_rag.errors import DocumentError, RagError
-from langgraph_rag.tools.documents.rows import rows_in, table_rows
+from langgraph_rag.tools.documents.rows import elements_of, table_rows
 
-_ARRAY = re.compile(r"\s*\[\s*[{\]]")
 _SEPARATORS = re.compile(r"[,;\t]")
 _ASKING = {"question", "query", "prompt"}  # a table of questions has one of these columns
-_QUERIES, _JUDGED, _SPLITS = "queries.jsonl", "qrels", ("test", "dev", "train")  # of BEIR
+_QUERIES, _JUDGED, _SPLITS = "queries.jsonl", "qrels", ("test", "dev", "validation", "train")  # of BEIR
+_JUDGEMENT = "query-id", "corpus-id", "score"
 
 
 class QuestionFileError(RagError):
@@ -39,8 +39,13 @@ class NumberedRow(NamedTuple):
 def rows_of(path: Path) -> list[NumberedRow]:
     """Read all rows of a file, or of the queries in a folder of BEIR's that have judgements."""
     folder = path if path.is_dir() else path.parent.parent if path.parent.name == _JUDGED else path.parent
-    if (folder / _QUERIES).exists() and (path.is_dir() or path.parent.name == _JUDGED or path.name == _QUERIES):
-        return _judged(folder, path if path.parent.name == _JUDGED else None)
+    queries = _first_of(folder, [_QUERIES])
+    if queries and (path.is_dir() or path.parent.name == _JUDGED or path == queries):
+        return _judged(queries, path if path.parent.name == _JUDGED else None)
+    if path.is_dir():
+        raise QuestionFileError(
+            f"{path}: expected a file of questions, or a folder with {_QUERIES} and {_JUDGED}, got another folder"
+        )
     text = _text(path)
     if _is_table(text):
         return _cells(text, path)
@@ -51,14 +56,10 @@ def rows_of(path: Path) -> list[NumberedRow]:
 
 def _elements(text: str, path: Path) -> list[object] | None:
     """Return the rows of a text that is one JSON value; None if it is JSON lines."""
-    first, _, rest = text.strip().partition("\n")
-    if not _ARRAY.match(text) and rest.strip() and _json(first) is not None:
-        return None
     try:
-        rows = rows_in(_json(text))
-    except ValueError as error:
-        raise QuestionFileError(f"{path}: {error}") from error
-    return rows if isinstance(rows, list) and (not rows or isinstance(rows[0], dict)) else None
+        return elements_of(text, path, own="question", parse_float=str)  # "3.10" is not 3.1
+    except DocumentError as error:
+        raise QuestionFileError(str(error)) from error
 
 
 def _lines(text: str, path: Path) -> list[NumberedRow]:
@@ -67,7 +68,7 @@ def _lines(text: str, path: Path) -> list[NumberedRow]:
         if line.strip():
             place, written = f"{path}, line {number}", line.strip()
             try:
-                rows.append(NumberedRow(number, place, json.loads(line, parse_float=str), written))  # "3.10" is not 3.1
+                rows.append(NumberedRow(number, place, json.loads(line, parse_float=str), written))
             except (ValueError, RecursionError) as error:
                 rows.append(NumberedRow(number, place, None, written, f"Invalid JSON: {error}"))
     return rows
@@ -99,41 +100,48 @@ def _is_table(text: str) -> bool:
     return len(columns) > 1 and not columns.isdisjoint(_ASKING)
 
 
-def _json(text: str) -> object:
-    try:
-        return json.loads(text, parse_float=str)
-    except (ValueError, RecursionError):
-        return None
+def _first_of(folder: Path, names: list[str]) -> Path | None:
+    """Return the first file of a folder with one of the names, which may be packed."""
+    files = (folder / f"{name}{packed}" for name in names for packed in ("", ".gz"))
+    return next((file for file in files if file.exists()), None)
 
 
-def _judged(folder: Path, chosen: Path | None) -> list[NumberedRow]:
-    """Return the queries of a folder that have passages judged relevant, with the ids of these passages."""
-    splits = [folder / _JUDGED / f"{name}.tsv" for name in _SPLITS]
-    judgements = chosen or next((file for file in splits if file.exists()), None)
+def _judged(queries: Path, chosen: Path | None) -> list[NumberedRow]:
+    """Return the queries that have passages judged relevant, with the ids of these passages."""
+    splits = [f"{name}{ending}" for name in _SPLITS for ending in (".tsv", ".jsonl")]
+    judgements = chosen or _first_of(queries.parent / _JUDGED, splits)
     if judgements is None:
-        raise QuestionFileError(f"{folder}: expected judgements in {_JUDGED}/test.tsv beside {_QUERIES}, got none")
+        raise QuestionFileError(
+            f"{queries.parent}: expected judgements in {_JUDGED}/test.tsv beside {_QUERIES}, got none"
+        )
     relevant: defaultdict[str, list[str]] = defaultdict(list)
-    for number, line in enumerate(_text(judgements).splitlines(), start=1):
-        query, passage, score = [*line.split("\t"), "", "", ""][:3]
-        if not re.fullmatch(r"-?\d+", score.strip()):
-            if number > 1 and line.strip():
-                raise QuestionFileError(
-                    f"{judgements}, line {number}: expected query-id, corpus-id and score, separated by tabs, got "
-                    f"{line[:80]!r}"
-                )
-        elif int(score) > 0:
+    for query, passage, score in _judgements(judgements):
+        if score > 0:
             relevant[query].append(passage)
     rows = []
-    for row in _lines(_text(folder / _QUERIES), folder / _QUERIES):
+    for row in _lines(_text(queries), queries):
         fields = row.fields if isinstance(row.fields, dict) else {}
         id_ = str(fields.get("_id"))
         if row.problem or id_ in relevant:
             rows.append(row._replace(fields={**fields, "supporting_ids": relevant.pop(id_, [])}))
     if relevant:
-        raise QuestionFileError(
-            f"{judgements}: expected ids of queries in {folder / _QUERIES}, got {next(iter(relevant))!r}"
-        )
+        raise QuestionFileError(f"{judgements}: expected ids of queries in {queries}, got {next(iter(relevant))!r}")
     return rows
+
+
+def _judgements(file: Path) -> Iterator[tuple[str, str, float]]:
+    """Yield the queries and passages in a file of judgements with their scores; its first line may name columns."""
+    for number, line in enumerate(_text(file).split("\n"), start=1):
+        try:
+            fields = json.loads(line) if line.startswith("{") else dict(zip(_JUDGEMENT, line.split("\t"), strict=False))
+            query, passage, score = (str(fields[name]) for name in _JUDGEMENT)
+            yield query, passage, float(score)
+        except (ValueError, LookupError) as error:
+            if line.strip() and (number > 1 or line.strip()[-1].isdigit()):
+                raise QuestionFileError(
+                    f"{file}, line {number}: expected query-id, corpus-id and score, separated by tabs, got "
+                    f"{line[:80]!r}"
+                ) from error
 
 
 def _text(path: Path) -> str:
@@ -142,9 +150,11 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise QuestionFileError(f"{path}: expected a file of questions, got {error.strerror}") from error
     try:
-        return decoded(content)
+        return decoded(unpacked(content)).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise QuestionFileError(
             f"{path}, line {line}: expected UTF-8, got the byte 0x{error.object[error.start]:02x}"
         ) from error
+    except ValueError as error:
+        raise QuestionFileError(f"{path}: {error}") from error

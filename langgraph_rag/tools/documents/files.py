@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from tqdm.auto import tqdm
 
 from langgraph_rag.arguments import expect, expect_list
-from langgraph_rag.characters import decoded, is_text
+from langgraph_rag.characters import decoded, is_text, unpacked
 from langgraph_rag.errors import DocumentError, MissingExtraError
 from langgraph_rag.naming import expect_name, first_problems
 from langgraph_rag.progress import hidden
@@ -23,7 +23,7 @@ from langgraph_rag.tools.documents.markdown import read_markdown, section_title
 from langgraph_rag.tools.documents.not_text import leads_on, told_once, without_what_is_no_text
 from langgraph_rag.tools.documents.office import read_slides, read_workbook
 from langgraph_rag.tools.documents.pdf import read_pdf
-from langgraph_rag.tools.documents.rows import SETS, Documents, FieldNames, read_json, read_json_lines, read_table
+from langgraph_rag.tools.documents.rows import SETS, Documents, FieldNames, read_json, read_table
 from langgraph_rag.tools.facts.names import opening_of
 from langgraph_rag.tools.ingest.stages import LONGEST_NAME, PLACE, DocumentsById, to_documents
 
@@ -97,7 +97,7 @@ OLDER = {".doc": ".docx", ".odt": ".docx", ".rtf": ".docx", ".xls": ".xlsx", ".x
     ".ppt": ".pptx", ".odp": ".pptx",
 }  # fmt: skip
 """The kinds that office programs can save in one that is read."""
-_NOTEBOOK = ".ipynb"
+_NOTEBOOK, _GZIP = ".ipynb", ".gz"
 _OF_WORD = "~$"  # begins the names of its temporary files
 _INSTALLED = {"node_modules", "__pycache__"}  # generated folders
 _SMALL = 64  # bytes
@@ -169,7 +169,12 @@ def _within(folders: frozenset[Path], path: Path) -> bool:
 
 
 def _is_sought(file: Path) -> bool:
-    return file.suffix.lower() in SOUGHT
+    return _kind(file) in (SOUGHT if file.suffix.lower() != _GZIP else JSON_LINES | TABLES)
+
+
+def _kind(file: Path) -> str:
+    """Return the ending of a file, or of that which is packed in it."""
+    return (file.with_suffix("") if file.suffix.lower() == _GZIP else file).suffix.lower()
 
 
 def _is_blank(file: Path) -> bool:
@@ -209,9 +214,11 @@ def _inside(folder: Path) -> _Inside:
 
 def _is_of_queries(file: Path) -> bool:
     """Return whether a file has the questions of BEIR's, or its judgements of them: neither are documents."""
-    if file.suffix.lower() == ".tsv" and file.parent.name == "qrels":
-        return _is_file(file.parent.with_name("queries.jsonl"))
-    return file.name == "queries.jsonl" and _is_folder(file.with_name("qrels"))
+    packed = file.suffix if file.suffix.lower() == _GZIP else ""
+    if file.parent.name == "qrels":
+        return _is_file(file.parent.with_name("queries.jsonl")) or _is_file(file.parent.with_name("queries.jsonl.gz"))
+    of_set = _is_folder(file.with_name("qrels")) or _is_file(file.with_name(f"corpus.jsonl{packed}"))
+    return file.name == f"queries.jsonl{packed}" and of_set
 
 
 def _leads_nowhere(file: Path) -> bool:
@@ -230,8 +237,7 @@ def _may_exist(path: Path, kind: Callable[[int], bool] = bool) -> bool:
 
 _Content = TypeVar("_Content")
 _OF_ROWS: dict[str, Callable[[str, Path, FieldNames, str], Documents]] = {
-    **dict.fromkeys(JSON, read_json),
-    **dict.fromkeys(JSON_LINES, read_json_lines),
+    **dict.fromkeys(JSON | JSON_LINES, read_json),
     **dict.fromkeys(TABLES, read_table),
 }
 _LARGEST = 2_000_000_000  # bytes of a file, which is read into the memory
@@ -314,7 +320,7 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None, *
         read: list[tuple[bool, Passage]] = []
         for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False, disable=hidden()):
             found, bad = _documents_of(file, names or {}, format, known)
-            read += [(file.suffix.lower() in HTML, document) for document in found]
+            read += [(_kind(file) in HTML, document) for document in found]
             problems += [first_problems(bad)] if bad else []
         documents += _once(read)
     return Read(documents, problems, {id_: place for id_, (_, place) in known.items()})
@@ -334,7 +340,7 @@ def _documents_of(file: Path, names: FieldNames, format: str, known: DocumentsBy
         documents, problems = _documents(file, names, format)
     except DocumentError as error:
         return [], [str(error)]
-    for together in [[row] for row in documents] if file.suffix.lower() in EXCEL.union(_OF_ROWS) else [documents]:
+    for together in [[row] for row in documents] if _kind(file) in EXCEL.union(_OF_ROWS) else [documents]:
         try:
             checked += to_documents(together, known)
         except DocumentError as error:
@@ -346,7 +352,7 @@ def _documents(file: Path, names: FieldNames, format: str) -> tuple[list[dict[st
     """Return the documents of a file, and the problems of its lines."""
     if not is_text(str(file)):
         raise DocumentError(f"{ascii(str(file))}: expected a name in UTF-8: rename the file")
-    kind = file.suffix.lower()
+    kind = _kind(file)
     if kind in PDF:
         return _pages(file), []
     if kind in POWERPOINT:
@@ -438,7 +444,7 @@ def _of_text(file: Path, given: str) -> list[dict[str, object]]:
     from langgraph_rag.tools.documents.restructured_text import restructured_text_to_html
     from langgraph_rag.tools.documents.word import word_to_html
 
-    kind = file.suffix.lower()
+    kind = _kind(file)
     if kind in WORD:
         return _sections_of_page(_read_office(file, word_to_html), file)
     text = _read(file, decoded_page if kind in HTML else decoded)
@@ -525,9 +531,12 @@ def _bytes(file: Path) -> bytes:
             raise DocumentError(
                 f"{file}: expected at most {_LARGEST:,} bytes, got {size:,}: split it into several files"
             )
-        return file.read_bytes()
+        written = file.read_bytes()
+        return unpacked(written) if file.suffix.lower() == _GZIP else written
     except OSError as error:
         raise DocumentError(f"{file}: it cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise DocumentError(f"{file}: {error}") from error
 
 
 def _not_text(file: Path, encoding: str, byte: int, place: int) -> DocumentError:

@@ -1,9 +1,10 @@
 """Rows become documents: rows of tables and JSON, and those of published question sets, also as questions.
 
 A row of a question set is recognised by its fields. Data hubs write lists of objects as columns, put JSON into strings,
-and wrap rows; `plain` undoes that first.
+and wrap rows; `rows_in` and `plain` undo that first.
 """
 
+import ast
 import csv
 import json
 import re
@@ -12,9 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.naming import TOLD, expect_name, first_few, first_problems
@@ -41,7 +43,10 @@ _CORPORA = {
 }
 SETS = sorted(_QUESTIONS)
 """The names of the sets: the values of `--format`."""
-_IN_STRINGS = ("context", "contexts", "supporting_facts", "paragraphs", "metadata", "evidence_list", "possible_answers")
+_IN_STRINGS = ("context", "contexts", "supporting_facts", "paragraphs", "question_decomposition", "evidence_list") + (
+    "golden_answers", "answer_aliases", "possible_answers", "o_aliases", "metadata",
+)  # fmt: skip
+_TEXTS = ("question", "query", "Prompt", "contents", "text", "body", "passage")  # a row has one of them
 _SENTENCES = ("sentences", "content", "text", "paragraph_text")  # fields of a paragraph with its text
 _ANSWERS = ("answers", "answer", "golden_answers", "Answer", "gold_ans", "reference", "answer_aliases")
 _OF_POPQA = ("obj", "o_wiki_title", "possible_answers", "o_aliases")  # answers in HippoRAG's copy of it
@@ -61,23 +66,57 @@ class _Paragraph(NamedTuple):
         return sha256(f"{self.title}\n{self.text}".encode()).hexdigest()[:16]
 
 
-def rows_in(value: object) -> object:
-    """Return the list of rows in a JSON value of another form: an object of columns, a hub's page, OpenIE results.
+def rows_in(value: object, text: str = "text") -> object:
+    """Return the list of rows in a JSON value of another form: columns, splits, rows by id, a hub's page, and the like.
 
-    >>> rows_in({"question": ["Who?", "When?"], "answer": ["Ann", "1902"]})
+    >>> rows_in({"question": ["Who?", "When?"], "answer": {"0": "Ann", "1": "1902"}})
     [{'question': 'Who?', 'answer': 'Ann'}, {'question': 'When?', 'answer': '1902'}]
     >>> rows_in({"rows": [{"row_idx": 0, "row": {"question": "Who?"}}]})
     [{'question': 'Who?'}]
+    >>> rows_in({"version": "1.1", "data": [{"question": "Who?"}]}), rows_in({"q7": {"question": "Who?"}})
+    ([{'question': 'Who?'}], [{'id': 'q7', 'question': 'Who?'}])
+
+    Args:
+        value: the value.
+        text: the field that a row of its own would have.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or any(isinstance(value.get(name), str) for name in (text, *_TEXTS)):
         return value
-    if _are_objects(value.get("docs"), "passage"):
-        return value["docs"]
     if _are_objects(value.get("rows"), "row"):
         return [one["row"] for one in value["rows"]]
-    if any(isinstance(value.get(name), list) for name in ("question", "query", "contents")):
-        return _transposed(value)
+    columns = {key: _column(given) for key, given in value.items()}
+    if None not in columns.values() and not columns.keys().isdisjoint(_TEXTS):
+        return _transposed(columns)
+    if {"columns", "index", "data"} == value.keys():  # of pandas, `orient="split"`
+        return [dict(zip(value["columns"], row, strict=False)) for row in value["data"]]
+    if lists := [given for given in value.values() if isinstance(given, list) and _are_rows(given)]:
+        return [*chain.from_iterable(lists)]
+    if _are_rows([*value.values()]):
+        return [{"id": key, **row} for key, row in value.items()]
+    if value and all(_are_sentences(given) for given in value.values()):
+        return [{"title": title, "text": joined(given)} for title, given in value.items()]  # HippoRAG's HotpotQA
     return value
+
+
+def _column(given: object) -> list[object] | None:
+    """Return a column, which pandas writes as an object with the numbers of rows; None if it is none."""
+    if isinstance(given, dict) and given and all(key.isdigit() for key in given):
+        return list(given.values())
+    return given if isinstance(given, list) else None
+
+
+def _are_rows(given: Sequence[object]) -> bool:
+    """Return whether a list has rows, each with a text or a question."""
+    return bool(given) and all(isinstance(one, dict) and not one.keys().isdisjoint(_TEXTS) for one in given)
+
+
+def _are_sentences(given: object) -> bool:
+    return isinstance(given, list) and all(isinstance(one, str) for one in given) and any(" " in one for one in given)
+
+
+def joined(sentences: Iterable[object]) -> str:
+    """Return the text of sentences, of which many begin with a space."""
+    return " ".join(str(one).strip() for one in sentences).strip()
 
 
 def documents_in(row: Row, name: str = "") -> list[dict[str, object]] | None:
@@ -149,6 +188,8 @@ def plain(row: Row) -> dict[str, Any]:
     for key in _IN_STRINGS:
         if isinstance(value := fields.get(key), str):
             fields[key] = _parsed_field(key, value)
+    if isinstance(value := fields.get("answerable"), str):  # in a table
+        fields["answerable"] = value.strip().lower() != "false"
     if isinstance(inner := fields.get("metadata"), dict) and "golden_answers" in fields:
         fields = {**plain(inner), **fields}
     return fields
@@ -190,11 +231,11 @@ def _passage_of(fields: Row, name: str) -> dict[str, object]:
         first, _, text = str(fields["contents"]).partition("\n")
         title = first.strip()
         if len(title) > 1 and title[0] == title[-1] == '"':
-            title = title[1:-1].replace('""', '"')  # quoted as in CSV
+            title, text = title[1:-1].replace('""', '"'), text.replace('""', '"')  # quoted as in CSV
         rest = {key: value for key, value in fields.items() if key != "contents"}
-        if not text.strip() or fields.get("title", title) != title:
+        if str(fields.get("title", title)).strip('"') != title.strip('"'):
             return {**rest, "text": fields["contents"]}
-        return {**rest, "title": title, "text": text.strip()}
+        return {**rest, "title": title, "text": text.strip()} if text.strip() else {**rest, "text": title}
     if name == "multihop-rag":
         rest = {key: value for key, value in fields.items() if key not in ("body", "source", "url")}
         return {**rest, "text": fields["body"], "publisher": fields.get("source"), "source": fields.get("url")}
@@ -202,7 +243,7 @@ def _passage_of(fields: Row, name: str) -> dict[str, object]:
         title, _, text = str(fields["passage"]).partition("\n")
         return {"id": fields.get("idx"), "title": title if text else "", "text": text or title}
     rest = {key: value for key, value in fields.items() if key not in ("_id", "metadata")}
-    return {**rest, "id": fields["_id"]}
+    return {**rest, "id": fields["_id"], "text": fields["text"] or fields.get("title")}  # many have only a title
 
 
 def _paragraphs(fields: Row) -> Iterator[_Paragraph]:
@@ -221,8 +262,8 @@ def _paragraphs(fields: Row) -> Iterator[_Paragraph]:
         if not isinstance(part, dict) or "title" not in part or not (key := _first(part, _SENTENCES)):
             raise ValueError(f"expected paragraphs with a title and a text, got {part!r:.80}")
         written = part[key]
-        text = " ".join(str(one).strip() for one in written) if isinstance(written, list) else str(written)
-        yield _Paragraph(str(part["title"]), text.strip(), part.get("is_supporting"))
+        text = joined(written if isinstance(written, list) else [written])
+        yield _Paragraph(str(part["title"]), text, part.get("is_supporting"))
 
 
 def _support(fields: Row, name: str) -> dict[str, object]:
@@ -245,12 +286,18 @@ def _support(fields: Row, name: str) -> dict[str, object]:
 
 
 def _supporting_titles(fields: Row) -> list[str]:
-    """Return the titles in pairs of a title and a sentence, or in columns of both."""
+    """Return the titles in pairs of a title and a sentence, in objects, or in columns of both."""
     given = fields.get("supporting_facts", [])
     found = given.get("title") if isinstance(given, dict) else given
     if not isinstance(found, list):
         raise ValueError(f"expected supporting_facts with titles, got {given!r:.80}")
-    return list(dict.fromkeys(str(one[0] if isinstance(one, list) and one else one) for one in found))
+    return list(dict.fromkeys(str(_title_in(one)) for one in found))
+
+
+def _title_in(fact: object) -> object:
+    if isinstance(fact, dict):
+        return fact.get("title")
+    return fact[0] if isinstance(fact, list) and fact else fact
 
 
 def _answers(fields: Row) -> list[object]:
@@ -281,11 +328,13 @@ def _page_title(link: str) -> str:
     >>> _page_title("https://en.wikipedia.org/wiki/Nine_Tides_(film)#Cast")
     'Nine Tides (film)'
     """
-    return unquote(urlsplit(link).path.rpartition("/")[2]).replace("_", " ")
+    parts = urlsplit(link)
+    named = parse_qs(parts.query).get("title") or [unquote(parts.path.rpartition("/")[2])]
+    return named[0].replace("_", " ")
 
 
 def _transposed(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of an object with lists of the same length; other values stand for themselves in each row.
+    """Return the rows of an object with lists of the same length; other values are left out.
 
     Raises:
         ValueError: when the lists differ in length.
@@ -298,13 +347,24 @@ def _transposed(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _parsed_field(key: str, value: str) -> object:
-    """Return what a string holds as JSON, or the string if it is a text."""
+    """Return what a string holds as JSON, or as Python writes it into a table; or the string if it is a text."""
     if not value.lstrip().startswith(("[", "{")):
         return value
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"expected JSON in {key}, got {value[:80]!r} ({error})") from error
+        try:
+            return ast.literal_eval(_WithoutArrays().visit(ast.parse(value.strip(), mode="eval")))
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            raise ValueError(f"expected JSON in {key}, got {value[:80]!r} ({error})") from error
+
+
+class _WithoutArrays(ast.NodeTransformer):
+    """Replaces the arrays of NumPy by their lists."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        is_array = isinstance(node.func, ast.Name) and node.func.id == "array" and len(node.args) == 1
+        return self.visit(node.args[0]) if is_array else node
 
 
 def _first(fields: Row, names: Sequence[str]) -> str:
@@ -515,52 +575,61 @@ def _label(name: str) -> str:
 
 
 def read_json(text: str, file: Path, names: FieldNames, set_name: str = "") -> Documents:
-    """Read the objects in the list of a JSON file, or its one object.
+    """Read the objects in a JSON file, which are in a list, or one per line.
 
     Raises:
         DocumentError: when the text is not JSON, the list is empty, or no object has a field of `names`.
     """
-    return to_documents(_elements(text, file), _object, file, names, set_name)
+    rows = elements_of(text, file, own=names.get("text", "text"))
+    if rows is None:
+        lines = enumerate(text.split("\n"), start=1)  # not splitlines(): JSON may contain U+2028
+        placed = ((f"{file}, line {number}", line) for number, line in lines if line.strip())
+        return to_documents(placed, _fields_of_line, file, names, set_name)
+    if not rows:
+        raise DocumentError(f"{file}: expected documents, got an empty list")
+    elements = [(f"{file}, element {number}", element) for number, element in enumerate(rows, start=1)]
+    return to_documents(elements, _object, file, names, set_name)
 
 
-def read_json_lines(text: str, file: Path, names: FieldNames, set_name: str = "") -> Documents:
-    """Read the objects of a JSON lines file, one per line.
+def elements_of(
+    text: str, file: Path, *, own: str, parse_float: Callable[[str], object] = float
+) -> list[object] | None:
+    """Return the rows of a text that is one JSON value, whatever its name; None if it is JSON lines.
+
+    Args:
+        text: the text.
+        file: its file, for messages.
+        own: the field that a row of its own would have.
+        parse_float: reads numbers.
 
     Raises:
-        DocumentError: when the whole text is one JSON value, or no object has a field of `names`.
+        DocumentError: when it is neither.
     """
-    return to_documents(_lines(text, file), _fields_of_line, file, names, set_name)
-
-
-def _lines(text: str, file: Path) -> list[tuple[str, str]]:
-    """Return the lines of a JSON lines file, with their places."""
-    if "\n" in text.strip() and _is_json(text):
-        raise DocumentError(
-            f"{file}: expected JSON lines, one object per line, got one JSON value over several lines: "
-            "name such a file .json"
-        )
-    lines = enumerate(text.split("\n"), start=1)  # not splitlines(): JSON may contain U+2028
-    return [(f"{file}, line {number}", line) for number, line in lines if line.strip()]
-
-
-def _elements(text: str, file: Path) -> list[tuple[str, object]]:
-    """Return the elements of the list in a JSON file, or its one object, with their places."""
-    first, *others = text.strip().split("\n")
-    if others and _is_json(first) and not _is_json(text):
-        raise DocumentError(f"{file}: expected one JSON value, got JSON lines: name such a file .jsonl")
+    first, _, rest = text.strip().partition("\n")
+    named = file.name.lower().endswith((".json", ".json.gz"))
+    if rest and _is_json(first):
+        return None
     try:
-        value = rows_in(_loaded(text, str(file)))
+        value = _loaded(text, str(file), parse_float)
+    except DocumentError:
+        if named or rest and _begins_value(first):
+            raise
+        return None
+    try:
+        rows = rows_in(value, own)
     except ValueError as error:
         raise DocumentError(f"{file}: {error}") from error
-    if not isinstance(value, list):
-        return [(str(file), value)]
-    if not value:
-        raise DocumentError(f"{file}: expected documents, got an empty list")
-    return [(f"{file}, element {number}", element) for number, element in enumerate(value, start=1)]
+    if isinstance(rows, list):
+        return rows if named or any(isinstance(row, dict) for row in rows) else None
+    return [rows] if rest else None
+
+
+def _begins_value(line: str) -> bool:
+    """Return whether a line begins a JSON value that is written over several."""
+    return line.startswith("[") or line.strip() == "{"
 
 
 def _is_json(text: str) -> bool:
-    """Return whether a whole text is one JSON value; of JSON lines, only the first line is parsed."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -568,9 +637,9 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _loaded(text: str, place: str) -> object:
+def _loaded(text: str, place: str, parse_float: Callable[[str], object] = float) -> object:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=parse_float)
     except (ValueError, RecursionError) as error:  # plain ValueError: a number of too many digits
         raise DocumentError(f"{place}: expected a JSON object, got {text[:80]!r} ({error})") from error
 
