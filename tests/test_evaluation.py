@@ -419,9 +419,7 @@ def test_a_bad_question_file_is_refused_with_place_and_reason(tmp_path: Path, co
 def test_a_missing_question_file_or_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(QuestionFileError, match=r"none\.jsonl: expected a file of questions, got No such file"):
         load_questions(tmp_path / "none.jsonl")
-    with pytest.raises(
-        QuestionFileError, match="expected a file of questions, or a folder .*, got another"
-    ):
+    with pytest.raises(QuestionFileError, match="expected a file of questions, or a folder .*, got another"):
         load_questions(tmp_path)
 
 

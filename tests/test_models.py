@@ -31,6 +31,7 @@ from langgraph_rag.errors import (
     RagError,
     RequestRefusedError,
     UnknownNameError,
+    retry_on,
 )
 from langgraph_rag.graphs.native_rag import create_native_rag
 from langgraph_rag.llm import ask
@@ -589,10 +590,12 @@ async def test_a_refusal_in_other_words_is_decided_by_one_try_without_the_schema
     [
         "No endpoints found that can handle the requested parameters.",
         "openai does not support the following parameters: response_format",
+        "This model does not support structured outputs",
     ],
 )
-async def test_a_gateway_may_refuse_a_schema_as_a_model_that_nobody_has(server: Server, told: str) -> None:
-    server.first = [(404, {}, {"error": {"message": told}})]
+@pytest.mark.parametrize("status", [403, 404, 405, 415, 424])
+async def test_a_gateway_may_refuse_a_schema_as_what_nobody_has_or_may(server: Server, status: int, told: str) -> None:
+    server.first = [(status, {}, {"error": {"message": told}})]
 
     assert await who(server.model()) == TARRANT
     assert with_schema(server) == [True, False]
@@ -646,6 +649,11 @@ async def test_a_server_that_is_really_broken_is_asked_twice_and_then_it_is_an_e
         (502, "response_format: bad gateway"),
         (404, "the model does not exist"),
         (400, "invalid model name"),
+        (400, "Invalid model: small"),
+        (400, "Model Not Exist"),
+        (400, "The requested model 'small' is not supported by any provider you have enabled."),
+        (400, "API key not valid. Please pass a valid API key."),
+        (403, "Your plan does not include this model"),
         (400, "the prompt triggered the content management policy"),
         (401, "no key"),
     ],
@@ -674,10 +682,11 @@ async def test_questions_side_by_side_learn_together_that_a_schema_is_refused(
 @pytest.mark.parametrize(
     "told", ["Failed to generate JSON.", "Generated JSON does not match the expected schema. Error: jsonschema: ''"]
 )
+@pytest.mark.parametrize("code", ["json_validate_failed", "tool_use_failed", "output_parse_failed"])
 async def test_a_reply_that_misses_its_schema_is_asked_for_without_this_once(
-    server: Server, told: str, caplog: pytest.LogCaptureFixture
+    server: Server, told: str, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.first = [(400, {}, {"error": {"message": told, "code": "json_validate_failed"}})]
+    server.first = [(400, {}, {"error": {"message": told, "code": code}})]
     model = server.model()
 
     assert [await who(model) for _ in range(2)] == [TARRANT] * 2
@@ -908,6 +917,12 @@ TOO_LONG = [
     (400, "Prompt length 5000 is greater than max_seq_len 4096"),
     (400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),
     (400, "Input length 5000 exceeds maximum allowed token size 4096"),
+    (400, "Invalid request: Your request exceeded model token limit: 8192"),
+    (400, "Prompt exceeds max length"),
+    (400, "Invalid 'messages[1].content': string too long. Expected a string with maximum length 1048576"),
+    (400, "The prompt is 5000 tokens long, but the maximum supported sequence length is just 4096!"),
+    (400, "litellm.ContextWindowExceededError: it is larger than allowed"),
+    (500, "Requested tokens (600) exceed context window of 512"),
     (400, "Input length (5000 tokens) exceeds the maximum allowed length (4096 tokens). Use a shorter input."),
     (400, "Prompt length (5000) exceeds maximum input length (4096)."),
     (400, "Request prompt has 5000 tokens in total, larger than the model input length limit 4096."),
@@ -1141,6 +1156,37 @@ async def test_the_reply_of_a_server_that_refuses_is_shown_whatever_its_form(ser
         await who(server.model())
 
 
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (424, "Request failed during generation: Server error: CUDA out of memory"),
+        (400, "The model has crashed without additional information. (Exit code: 1)"),
+        (400, 'Failed to load model "small". Error: out of memory'),
+        (498, "Flex tier capacity exceeded"),
+    ],
+)
+async def test_a_server_that_blames_the_request_for_its_own_failure_may_be_asked_again(
+    server: Server, status: int, told: str
+) -> None:
+    server.first = [(status, {}, {"error": told})] * 2
+
+    with pytest.raises(ModelCallError, match=re.escape(told)) as raised:
+        await who(server.model())
+    assert retry_on(raised.value)
+    server.first = []
+    assert await who(server.model()) == TARRANT
+
+
+@pytest.mark.parametrize(
+    ("status", "told"), [(400, "API key not valid. Please pass a valid API key."), (400, "Model Not Exist")]
+)
+async def test_a_wrong_key_or_name_is_one_whatever_its_status(server: Server, status: int, told: str) -> None:
+    server.first = [(status, {}, [{"error": {"code": status, "message": told, "status": "INVALID_ARGUMENT"}}])]
+
+    with pytest.raises(ModelAccessError, match=told):
+        await who(server.model())
+
+
 @pytest.mark.parametrize(("status", "refused"), [(400, True), (413, True), (422, True), (401, False), (429, False)])
 async def test_a_refusal_of_what_was_sent_is_told_from_all_others(server: Server, status: int, refused: bool) -> None:
     server.status = status
@@ -1167,6 +1213,26 @@ async def test_a_reply_that_a_server_takes_for_reasoning_is_read(server: Server,
     with metered() as usage:
         assert await who(server.model()) == TARRANT
     assert (usage["calls"], usage["input_tokens"]) == (1, 111)
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+async def test_a_streamed_reply_that_a_server_takes_for_reasoning_is_asked_for_whole(
+    server: Server, kb: KnowledgeBase, name: str
+) -> None:
+    pieces = [{"choices": [{"index": 0, "delta": {name: text}}]} for text in ('{"thought": "", ', '"answer": "Ilse"}')]
+    whole = completion("")
+    whole["choices"][0]["message"] = {"role": "assistant", "content": None, name: '{"thought": "", "answer": "Ilse"}'}
+    server.first = [
+        stream(*pieces, {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
+        (200, {}, whole),
+    ]
+    graph: Any = create_native_rag(server.model(), kb).compile()
+
+    async for _, part in graph.astream({"question": QUESTION}, stream_mode=["messages", "values"]):
+        result = part
+
+    assert (result["answer"], result["usage"]["repairs"]) == ("Ilse", 0)
+    assert [body.get("stream", False) for body in server.sent] == [True, False]
 
 
 async def test_a_draft_in_the_reasoning_is_no_reply(server: Server) -> None:
@@ -1198,11 +1264,11 @@ async def test_an_error_of_the_server_behind_a_gateway_is_retried_and_told(serve
 
 
 async def test_the_status_that_a_gateway_passes_on_counts(server: Server) -> None:
-    server.first = [(200, {}, {"error": {"message": "No auth credentials found", "code": 401}})]
-
-    with pytest.raises(ModelAccessError, match="No auth credentials found"):
-        await who(server.model())
-    assert len(server.sent) == 1
+    for code in (401, "401"):
+        server.first = [(200, {}, {"error": {"message": "No auth credentials found", "code": code}})]
+        with pytest.raises(ModelAccessError, match="No auth credentials found"):
+            await who(server.model())
+    assert len(server.sent) == 2
 
 
 @pytest.mark.parametrize("code", [200, 460])

@@ -265,6 +265,7 @@ def _error_in(found: dict[str, Any]) -> object:
 def _status_in(error: object) -> int:
     """Return the status that an error names; by default "bad gateway"."""
     code = error.get("code") if isinstance(error, dict) else None
+    code = int(code) if isinstance(code, str) and code.isdecimal() else code
     if isinstance(code, int) and code in {*HTTPStatus} and code >= HTTPStatus.BAD_REQUEST:
         return code
     return HTTPStatus.BAD_GATEWAY

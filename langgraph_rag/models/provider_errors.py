@@ -19,8 +19,10 @@ from langchain_core.exceptions import (
 from langgraph_rag.errors import ModelAccessError, ModelCallError, RequestRefusedError
 
 _OVERFLOW = re.compile(
-    r"maximum (context|model|prompt) length|context[ _](length|size|window|limit)|(prompt|input)s? (is |are )?too long"
-    r"|input token count|number of input tokens|range of input length|(input|prompt) length\b.{,30}\bexceeds"
+    r"maximum (supported )?(context|model|prompt|sequence) length|context[ _]?(length|size|window|limit)"
+    r"|(prompt|input|string)s? (is |are )?too long"
+    r"|\b(prompt|input|request)s?\b.{,30}\bexceed(s|ed)?\b(?!.{,40}\b(rate|quota)\b).{,40}\b(tokens?|length)\b"
+    r"|input token count|number of input tokens|range of input length"
     r"|input length limit|inputs\W+must have less|sum of prompt length|max_(completion_)?tokens must be at least 1"
     r"|max_new_tokens\W+must be|max_seq_len|max_model_len|too many tokens(?!,? (per|please wait))|request too large"
     r"|reduce (the length of the|your) (message|prompt|input)",
@@ -30,16 +32,21 @@ _REPLY = re.compile(r"output tokens|(in|for) the completion|max_(new_|completion
 _REPLY_TOO_LONG = re.compile(  # for any prompt
     r"max_(completion_)?tokens\W+is too large|range of max_tokens|invalid max_tokens value", re.IGNORECASE
 )
-_NO_MODEL = re.compile(  # some gateways report this as a bad request
-    r"invalid model name|not a valid model|no models? (is |are )?loaded|model\b.{0,80}\b(does not exist|not found)",
+_NO_MODEL = re.compile(  # some servers report this as a bad request
+    r"invalid model( name|:)|not a valid model|no models? (is |are )?loaded"
+    r"|model\b.{0,80}\b((does )?not exist|not found|is not (available|supported)(?! (for|in|when|with)\b))",
     re.IGNORECASE,
+)
+_NO_KEY = re.compile(r"\bapi.?key\b", re.IGNORECASE)  # and this, as Gemini and xAI do
+_CRASHED = re.compile(  # of LM Studio
+    r"model (has |was )?(crashed|unloaded)|failed to load model|channel error", re.IGNORECASE
 )
 _SCHEMA = re.compile(
     r"response.?(format|schema)|json.?schema|output_(config|format)|guided|structured.outputs?|\bgrammar\b",
     re.IGNORECASE,
 )
 _PARAMETERS = re.compile(r"requested param|support\w* .{0,40}parameters", re.IGNORECASE)  # of OpenRouter and LiteLLM
-_MISSED = "json_validate_failed"  # Groq's code
+_MISSED = re.compile(r"json_validate_failed|tool_use_failed|output_parse_failed")  # Groq's codes
 _CONTENT = re.compile(r"content[ _-]?(filter|management|policy)|usage polic|safety system|moderation", re.IGNORECASE)
 _SYSTEM = re.compile(  # of chat templates first, then of OpenAI and Google
     r"system (role|message|prompt)s? (is |are )?not supported|roles must alternate|only user\W+(and )?assistant"
@@ -48,11 +55,13 @@ _SYSTEM = re.compile(  # of chat templates first, then of OpenAI and Google
 )
 _TEMPLATE_OPTIONS = "chat_template_kwargs"
 _STREAM = re.compile(r"\bstream", re.IGNORECASE)  # not "upstream"
-_NO_STREAM = "No generations found in stream"  # LangChain's error for a reply that was not streamed
+NO_STREAM = "No generations found in stream"  # LangChain's error for a reply that was not streamed
 _REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
+_GENERATION_FAILED = HTTPStatus.FAILED_DEPENDENCY  # of TGI, whose other errors have the usual codes
+_NO_CAPACITY = 498  # of Groq
 _NOT_SUPPORTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED}
 _OF_CLIENTS = (ValueError, TypeError, LookupError, NotImplementedError)  # for what they do not send
-_BUSY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS}
+_BUSY = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS, _NO_CAPACITY}
 _STATUS_OF = {
     ModelAPIError: HTTPStatus.INTERNAL_SERVER_ERROR,
     ModelAuthenticationError: HTTPStatus.UNAUTHORIZED,
@@ -91,7 +100,7 @@ def leaves_no_room(error: Exception) -> bool:
 def kind_of(error: Exception) -> type[ModelCallError]:
     """Return the error class of this package for a provider's error."""
     status = _status(error)
-    if status in _REFUSED and _NO_MODEL.search(_said(error)):
+    if status in _REFUSED and _denies(_said(error)):
         return ModelAccessError
     if is_too_long(error) or status in _REFUSED:
         return RequestRefusedError
@@ -102,18 +111,21 @@ def kind_of(error: Exception) -> type[ModelCallError]:
 def may_refuse_schema(error: Exception) -> bool:
     """Return whether a request may have been refused because of its JSON schema; the same request without it tells.
 
-    Servers say so in many words, some as an internal error, and gateways as a model that nobody has; clients refuse
-    schemas, too, without a status. Words for something else ("stream") are in doubt, too, once it is left out in vain.
+    Servers say so in many words, some as an internal error, and gateways as a model that nobody has or something
+    forbidden; clients refuse schemas, too, without a status. Words for something else ("stream") are in doubt, too,
+    once it is left out in vain.
     """
     said, status = _said(error), _status(error)
-    if status == HTTPStatus.NOT_FOUND:
-        return _PARAMETERS.search(said) is not None
+    if is_too_long(error):
+        return False
+    if status is not None and 403 <= status < 500 and status not in _BUSY | _NOT_SUPPORTED:
+        return (_SCHEMA.search(said) or _PARAMETERS.search(said)) is not None
     refused = status in _NOT_SUPPORTED | {HTTPStatus.INTERNAL_SERVER_ERROR}
-    if not (refused or status is None and isinstance(error, _OF_CLIENTS)) or is_too_long(error):
+    if not (refused or status is None and isinstance(error, _OF_CLIENTS)):
         return False
     if _SCHEMA.search(said):
         return True
-    return not (_NO_MODEL.search(said) or _CONTENT.search(said) or refuses_template_options(error))
+    return not (_denies(said) or _CONTENT.search(said) or refuses_template_options(error))
 
 
 def refuses_schema(error: Exception) -> bool:
@@ -123,7 +135,7 @@ def refuses_schema(error: Exception) -> bool:
 
 def misses_schema(error: Exception) -> bool:
     """Return whether a reply did not follow its JSON schema; the next one may."""
-    return _MISSED in _said(error)
+    return _MISSED.search(_said(error)) is not None
 
 
 def refuses_system(error: Exception) -> bool:
@@ -139,7 +151,7 @@ def refuses_template_options(error: Exception) -> bool:
 def refuses_streaming(error: Exception) -> bool:
     """Return whether a request was refused because it asked for a stream, or the reply was not streamed."""
     refused = _status(error) in _NOT_SUPPORTED and not is_too_long(error) and _STREAM.search(_said(error))
-    return bool(refused) or _NO_STREAM in str(error)
+    return bool(refused) or NO_STREAM in str(error)
 
 
 def may_pass(error: BaseException) -> bool:
@@ -158,6 +170,10 @@ def is_bare_status(error: BaseException) -> bool:
     return _is_of(_BARE_STATUS, error)
 
 
+def _denies(said: str) -> bool:
+    return (_NO_MODEL.search(said) or _NO_KEY.search(said)) is not None
+
+
 def _said(error: BaseException) -> str:
     """Return the text of an error and the body of the response; OpenAI's error has only the message of it."""
     return f"{error} {getattr(error, 'body', None) or ''}"
@@ -168,7 +184,16 @@ def _is_of(classes: set[tuple[str, str]], error: BaseException) -> bool:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of a provider's error: from the error, its response, its cause, or its class."""
+    """Return the HTTP status of a provider's error: from the error, its response, its cause, or its class.
+
+    Some servers blame the request for their own failure.
+    """
+    status = _told_status(error)
+    failed = status == _GENERATION_FAILED or status == HTTPStatus.BAD_REQUEST and _CRASHED.search(_said(error))
+    return HTTPStatus.INTERNAL_SERVER_ERROR if failed else status
+
+
+def _told_status(error: BaseException) -> int | None:
     response = getattr(error, "response", None)
     if isinstance(response, dict):  # botocore's
         response = SimpleNamespace(code=response.get("ResponseMetadata", {}).get("HTTPStatusCode"))

@@ -188,6 +188,11 @@ def was_cut_off(message: BaseMessage) -> bool:
     return any(map(_CUT_OFF.fullmatch, _told(message).values()))
 
 
+def ended_empty(message: BaseMessage) -> bool:
+    """Return whether a reply ended in the ordinary way without a word."""
+    return not message.content and bool(_reasons(message)) and not withheld(message)
+
+
 def withheld(message: BaseMessage) -> list[str]:
     """Return why a reply did not end normally: called tools, the finish reason, and the text of a refusal."""
     blocks = [block for block in message.content if isinstance(block, dict)]

@@ -19,6 +19,7 @@ from langgraph_rag.metering import current_meter, estimated_tokens
 from langgraph_rag.models.bindings import AnyModel, ChatModel, bound_options, model_name, models_in, unbound
 from langgraph_rag.models.connections import address, is_openai, named_server, noting_streams, on_any_loop
 from langgraph_rag.models.provider_errors import (
+    NO_STREAM,
     is_bare_status,
     is_too_long,
     kind_of,
@@ -31,6 +32,7 @@ from langgraph_rag.models.provider_errors import (
     refuses_system,
     refuses_template_options,
 )
+from langgraph_rag.models.replies import ended_empty
 from langgraph_rag.models.streaming import AnswerStream, StreamedUsage, kept_internal, listening
 from langgraph_rag.prompts.prompt import Prompt, Reply
 
@@ -210,6 +212,8 @@ async def _invoke(request: _Request, shown: AnswerStream | None) -> BaseMessage:
     if not isinstance(message, BaseMessage):
         kind = type(message).__name__
         raise ModelCallError(f"{model_name(llm)} replied with a {kind} in place of a message: is it a chat model?")
+    if usage.streamed and ended_empty(message):
+        raise ValueError(f"{NO_STREAM}: its server may have taken the whole reply for reasoning")
     usage.correct(message)
     return message
 

@@ -107,15 +107,20 @@ class AnswerStream(AsyncCallbackHandler):
 
 
 class StreamedUsage(AsyncCallbackHandler):
-    """Notes the token counts of a stream: some servers repeat the count so far, which LangChain adds up."""
+    """Notes whether a reply is streamed, and its token counts.
+
+    Some servers repeat the count so far, which LangChain adds up.
+    """
 
     def __init__(self) -> None:
         self._counts: list[UsageMetadata] = []
+        self.streamed = False
 
     async def on_llm_new_token(
         self, token: str | list[str | dict[str, Any]], *, chunk: Any = None, **kwargs: Any
     ) -> None:
         """Note the count of a chunk."""
+        self.streamed = True
         if usage := getattr(getattr(chunk, "message", None), "usage_metadata", None):
             self._counts.append(usage)
 
