@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -201,6 +202,22 @@ def test_a_mistyped_folder_is_told_and_not_made(
         runpy.run_module("langgraph_rag.studio")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_container_file_that_langgraph_writes_installs_what_embeds_and_no_shell_reads_the_versions(
+    tmp_path: Path,
+) -> None:
+    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    command = ["-m", "langgraph_cli", "dockerfile", str(tmp_path / "Dockerfile"), "-c", "langgraph.json"]
+    quiet = {**os.environ, "LANGGRAPH_CLI_NO_ANALYTICS": "1"}
+
+    subprocess.run([sys.executable, *command], cwd=REPOSITORY, env=quiet, check=True, capture_output=True)
+
+    lines = (tmp_path / "Dockerfile").read_text().splitlines()
+    (installed,) = (line for line in lines if line.startswith("RUN") and "torch" in line)
+    wanted = {re.split("[<>=~]", one)[0] for extra in ("minilm", "openai") for one in extras[extra]}
+    assert wanted <= {re.split("[<>=~]", one)[0] for one in installed.split()}
+    assert not set("<>") & set(installed)  # they would redirect
 
 
 def test_all_graphs_are_of_one_module() -> None:
