@@ -459,6 +459,13 @@ def test_every_method_answers_a_question_in_small_letters(name: str, sample_kb: 
         (["When was the Kell Fair held?", "1901"], "Who won it in 2023?", "Who won Kell Fair in 2023?"),
         (["Who built Ost Mill?", "Ada Renk"], "Did Karl Senn know his wife?", "Did Karl Senn know his wife?"),
         (["Who built Ost Mill?", "Ada Renk"], "Who built Hale Bridge?", "Who built Hale Bridge?"),
+        (["Who built Ost Mill?", "Ada Renk"], "When did she build it?", "When did Ada Renk build Ost Mill?"),
+        (["Who built Ost Mill?", "Ada Renk"], "Did she marry him?", "Did Ada Renk marry him?"),
+        (["Who taught Ada Renk?", "Eva Lund"], "When did she meet her?", "When did Eva Lund meet Ada Renk?"),
+        (["Who runs Ost Ltd?", "Ada Renk and Karl Senn"], "How did they meet?", "How did Ada Renk and Karl Senn meet?"),
+        (["Whom did Ada Renk marry?", "Karl Senn"], "When did they part?", "When did Ada Renk and Karl Senn part?"),
+        (["Did Ada Renk know Eva Lund?", "yes"], "Which of them is older?", "Which of Ada Renk and Eva Lund is older?"),
+        (["Who built Ost Mill?", "Ada Renk"], "Which of them is older?", "Which of them is older?"),
     ],
 )
 def test_the_offline_model_puts_names_for_pronouns(turns: list[str], question: str, restated: str) -> None:
@@ -477,6 +484,8 @@ def test_the_offline_model_puts_names_for_pronouns(turns: list[str], question: s
         (["Who is older, Ada Renk or Karl Senn?", "Karl Senn"], "Where was he born?", ["Ada Renk"]),
         (["Did Ada Renk know Eva Lund?", "yes"], "Where was she born?", ["Eva Lund"]),
         (["Is Ost Mill older than Hale Bridge?", "no"], "Who built it?", ["Hale Bridge"]),
+        (["Who killed Karl Senn?", "Jon Vale"], "When did he die?", ["Karl Senn"]),
+        (["Who runs Ost Ltd?", "Ada Renk"], "When did they move?", ["Ada Renk"]),
     ],
 )
 def test_the_offline_model_tells_what_a_pronoun_may_mean_besides(
