@@ -110,6 +110,14 @@ def test_an_entity_drawn_before_names_the_fact_where_it_stood_first() -> None:
     ]
 
 
+def test_a_name_with_an_article_is_the_same_entity() -> None:
+    drawn = rows(
+        evidence.drawn([piece(["Vint", "built", "the Ost Mill"]), piece(["Ost Mill", "stands in", "Kell"])], "")
+    )
+
+    assert drawn == ["Vint", "  1 built the Ost Mill Title", "    2 stands in Kell Title"]
+
+
 def test_names_that_differ_by_a_sign_are_different_entities() -> None:
     for one, other in (("C++", "C#"), ("$5", "€5"), ("100%", "100")):
         drawn = evidence.drawn([piece(["Kell", "likes", one]), piece(["Vint", "likes", other])], "")

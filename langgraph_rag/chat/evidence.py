@@ -13,6 +13,7 @@ import networkx as nx
 
 from langgraph_rag.records import Evidence, Record, origin_of
 
+_ARTICLE = re.compile(r"(?:the|an?) (?=\S)")
 _COLOURS = 8  # of steps, in chat.css
 _AT_ONCE = 8  # facts that the graph shows before it is unfolded
 _DEEPEST = 6  # levels that fit on a phone
@@ -89,8 +90,9 @@ def _parts(piece: Evidence) -> Sequence[str]:
 
 
 def _name(text: str) -> str:
-    """Return the key of an entity; it keeps punctuation, as C++ is not C#, except for a full stop at the end."""
-    return " ".join(text.casefold().split()).removesuffix(".")
+    """Return the key of an entity; without an article or a last full stop, but with other signs, as C++ is not C#."""
+    name = " ".join(text.casefold().split()).removesuffix(".")
+    return name[found.end() :] if (found := _ARTICLE.match(name)) else name
 
 
 def _nearest(graph: "nx.MultiDiGraph[str]", answer: str) -> list[int]:
