@@ -1,7 +1,7 @@
 """An embedder on a server is sent texts as they are, with the prefixes of its family."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,13 @@ class Server(JsonServer):
         super().__init__()
         self.sent = list[dict[str, Any]]()
         self.refusal: tuple[int, Any] | None = None
+        self.refuses: Callable[[dict[str, Any]], tuple[int, Any] | None] = lambda body: self.refusal
 
     def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
         self.sent.append(body)
         vectors = ArithmeticEmbeddings().embed_documents(body["input"])
         data = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
-        return self.refusal or (200, {"object": "list", "model": body["model"], "data": data})
+        return self.refuses(body) or (200, {"object": "list", "model": body["model"], "data": data})
 
 
 @pytest.fixture
@@ -54,6 +55,34 @@ def test_texts_go_as_they_are_with_the_prefixes_of_the_family(server: Server) ->
     assert all(sent["truncate_prompt_tokens"] == -1 for sent in server.sent)
     assert passages.shape == queries.shape == (2, len(ArithmeticEmbeddings().embed_query("Kell")))
     assert np.allclose(embedder.embed_query("Where?"), embedder.embed_documents(["Where?"])) is False
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "truncate_prompt_tokens"]}]}),
+        (400, {"error": {"message": "Unrecognized request argument supplied: truncate_prompt_tokens"}}),
+    ],
+)
+def test_a_server_that_refuses_to_truncate_is_not_asked_to(server: Server, status: int, told: Any) -> None:
+    server.refuses = lambda body: (status, told) if "truncate_prompt_tokens" in body else None
+    embedder = load_embeddings("vllm:intfloat/e5-base-v2")
+
+    for _ in range(2):
+        embed_texts(embedder, ["Kell", "Ost"])
+
+    assert ["truncate_prompt_tokens" in sent for sent in server.sent] == [True, False, False]
+
+
+def test_a_server_that_takes_few_texts_at_once_is_sent_few(server: Server) -> None:
+    told = {"error": "batch size 64 > maximum allowed batch size 32", "error_type": "Validation"}
+    server.refuses = lambda body: (422, told) if len(body["input"]) > 8 else None
+    embedder = load_embeddings("vllm:intfloat/e5-base-v2")
+
+    vectors = embed_texts(embedder, [f"Town {number}" for number in range(20)])
+
+    assert [len(sent["input"]) for sent in server.sent] == [20, 10, 5, 5, 5, 5]
+    assert len(vectors) == 20
 
 
 class PooledOtherwise(ArithmeticEmbeddings):

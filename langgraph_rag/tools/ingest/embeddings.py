@@ -16,7 +16,7 @@ from langchain_core.embeddings import Embeddings
 
 from langgraph_rag.arguments import expect
 from langgraph_rag.concurrency.threads import thread_safe_cache
-from langgraph_rag.error_texts import without_keys
+from langgraph_rag.error_texts import error_text, without_keys
 from langgraph_rag.errors import EmbedderError, EmbeddingsMismatchError, MissingExtraError, RagError
 from langgraph_rag.tools.ingest.splitting import READ_BY_MINILM, Tokens, of_like_length, tokens_of_tokenizer
 from langgraph_rag.tools.stores.protocols import Matrix, unit
@@ -31,6 +31,8 @@ FEW = 4  # passages that are embedded in one thread, so that several calls can r
 _MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _OF_QUERIES, _OF_PASSAGES = ("query",), ("document", "passage", "corpus")  # names of saved prompts
 _WORD = re.compile(r"[^\W_]+")  # of a name: e5, base, v2
+_TRUNCATED = "truncate_prompt_tokens"  # an option of vLLM, which others refuse or overlook
+_REFUSED = {400, 413, 422}
 SAME_EMBEDDER = (
     "open it with the same embedder (`embeddings=`, on the command line `--embeddings`, or LANGGRAPH_RAG_EMBEDDINGS)"
 )
@@ -247,7 +249,7 @@ class ServedEmbeddings(Embeddings):
         self._client = OpenAIEmbeddings(
             model=model,
             check_embedding_ctx_length=False,
-            model_kwargs={"extra_body": {"truncate_prompt_tokens": -1}},
+            model_kwargs={"extra_body": {_TRUNCATED: -1}},
             **vllm_server("VLLM_EMBEDDINGS_BASE_URL", "VLLM_BASE_URL"),
         )
 
@@ -266,13 +268,29 @@ class ServedEmbeddings(Embeddings):
     def _embed(self, texts: list[str]) -> list[list[float]]:
         from openai import OpenAIError
 
+        truncated, at_once = bool(self._client.model_kwargs), min(len(texts), self._client.chunk_size)
         try:
             return self._client.embed_documents(texts)
         except OpenAIError as error:
+            if self._leaves_out(error, truncated, at_once):
+                return self._embed(texts)
             server = address_of(self._client.openai_api_base or "")
             place = f" at {server}" if server else ""
-            told = without_keys(str(error), [self._client])
+            told = error_text(error, [self._client])
             raise EmbedderError(f"embedder {self.model_name!r} could not be asked{place}: {told}") from error
+
+    def _leaves_out(self, error: Exception, truncated: bool, at_once: int) -> bool:
+        """Leave out what was refused from now on, an option or so many texts at once, and return whether that was it."""
+        told = error_text(error, []).casefold()
+        if getattr(error, "status_code", None) not in _REFUSED:
+            return False
+        if truncated and _TRUNCATED in told:
+            self._client.model_kwargs = {}
+            return True
+        if at_once > 1 and "batch" in told:
+            self._client.chunk_size = min(self._client.chunk_size, at_once // 2)
+            return True
+        return False
 
 
 class PlaceholderEmbeddings(Embeddings):
