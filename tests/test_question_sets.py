@@ -334,6 +334,8 @@ def test_multihop_rag(written: Callable[..., Path], tmp_path: Path) -> None:
     (document,) = read_documents(corpus)
     first, null = load_questions(asked)
 
+    columns = {name: [one[name] for one in MULTIHOP[0]["evidence_list"]] for name in ("title", "fact")}
+    assert load_questions(written("hub.jsonl", lines([{**MULTIHOP[0], "evidence_list": columns}]))) == [first]
     assert (document["title"], document["text"]) == (NEWS["title"], NEWS["body"])
     assert document["source"] == NEWS["url"]
     assert document["metadata"] == {

@@ -316,7 +316,7 @@ def _links(fields: Row) -> list[str]:
 
 
 def _objects(fields: Row, key: str, *needed: str) -> list[dict[str, Any]]:
-    given = fields[key]
+    given = _transposed(fields[key]) if isinstance(fields[key], dict) else fields[key]
     if not isinstance(given, list) or not all(isinstance(one, dict) and _has(one, needed) for one in given):
         raise ValueError(f"expected a list of objects with {' and '.join(needed)} in {key}, got {given!r:.80}")
     return given

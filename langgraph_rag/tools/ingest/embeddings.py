@@ -280,7 +280,7 @@ class ServedEmbeddings(Embeddings):
             raise EmbedderError(f"embedder {self.model_name!r} could not be asked{place}: {told}") from error
 
     def _leaves_out(self, error: Exception, truncated: bool, at_once: int) -> bool:
-        """Leave out what was refused from now on, an option or so many texts at once, and return whether that was it."""
+        """Leave out an option or so many texts at once from now on, if that was refused; return whether it was."""
         told = error_text(error, []).casefold()
         if getattr(error, "status_code", None) not in _REFUSED:
             return False
