@@ -530,3 +530,16 @@ def test_what_the_pages_of_a_site_repeat_is_read_once(tmp_path: Path) -> None:
 
     assert [text.count("Kestrel") for text in texts] == [1, 0, 0, 0, 0, 1]
     assert all("grinds rye" in text and "Example:" in text for text in texts[:5])
+
+
+def test_columns_of_lists_or_paragraphs_are_told_apart(tmp_path: Path) -> None:
+    rows = "<tr><td>A1<td><ul><li>cheap<li>small</ul><td><p>Loud.<p>Slow.</tr><tr><td>B2<td>fast<td>dear</tr>"
+    page = f"<h1>Pumps</h1><table><tr><th>Pump<th>Pros<th>Cons</tr>{rows}</table>"
+    (tmp_path / "a.html").write_text(page)
+
+    (document,) = read_documents(tmp_path / "a.html")
+
+    assert document["text"] == (
+        "A1:\n\n  Pros:\n\n  - cheap\n  - small\n\n  Cons:\n\n  Loud.\n\n  Slow.\n\n"
+        "B2:\n\n  Pros:\n\n  fast\n\n  Cons:\n\n  dear"
+    )

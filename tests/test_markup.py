@@ -268,7 +268,7 @@ DIRECTIVES = {
         "turn(speed): Turns Wheel for $5 ^a^ or {{b}}.",
     "```{toctree}\n:maxdepth: 2\ndams\n```\n\n```{include} a.md\n```\n\n:::{contents}\n:::\n\nIt stands.": "It stands.",
     ":::{code-block} python\n:caption: A\n\na = {b}`c`\n:::\n\n```{r echo=FALSE}\nx\n```":
-        "```python\na = {b}`c`\n```\n\n```{r echo=FALSE}\nx\n```",
+        "A\n\n```python\na = {b}`c`\n```\n\n```{r echo=FALSE}\nx\n```",
     "```{figure} a.png\n---\nalt: A mill\nname: x\n---\nIn *1883*.\n```": "A mill\n\nIn 1883.",
     "::::{tab-set}\n:::{tab-item} Linux\n:sync: a\nUse apt.\n:::\n:::{tab-item} Mac\nBy hand.\n:::\n::::":
         "Linux: Use apt.\n\nMac: By hand.",

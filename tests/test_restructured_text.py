@@ -104,6 +104,15 @@ def test_roles_links_and_escapes_leave_no_marks(tmp_path: Path, markup: str, tex
          "\n   mill\n      Grinds.",
          "dam, weir : of stone:\n\n  Holds water.\n\n  It lasts.\n\nmill: Grinds."),
         (".. class:: Wheel(size)\n\n   Turns.", "Wheel(size): Turns."),
+        ("So:\n\n.. code-block:: sh\n   :caption: turn.sh\n\n   turn", "So:\n\nturn.sh\n\n```\nturn\n```"),
+        (".. confval:: speed\n   :type: ``int``\n   :Default: *300* rpm\n   :no-index:\n\n   Of it.",
+         "speed:\n\n  Type: int\n\n  Default: 300 rpm\n\n  Of it."),
+        ("All.\n\n.. changelog::\n   :version: 1.4\n   :released: May 2023\n\n   .. change::\n\n      It turns.",
+         "All.\n\nVersion: 1.4\n\nReleased: May 2023\n\nIt turns."),
+        (".. function:: turn(\\*args, \\**kwargs)\n\n   Turns.", "turn(*args, **kwargs): Turns."),
+        ("All.\n\n:param int size: the size\n:type back: bool\n:returns: whether\n:rtype: bool\n:raises Stuck: at times",
+         "All.\n\nParameter size (int): the size\n\nType of back: bool\n\nReturns: whether\n\nReturn type: bool\n\n"
+         "Raises Stuck: at times"),
     ],
 )  # fmt: skip
 def test_directives_say_what_they_mean(tmp_path: Path, directive: str, text: str) -> None:

@@ -278,10 +278,13 @@ def _described(names: Sequence[Tag], cells: Sequence[Tag], told: Sequence[bool])
     description = Tag(name="dd")
     named = [""] * (len(cells) - len(names)) + [_text(name) for name in names]
     for name, cell, paragraphs in zip(named[1:], cells[1:], told, strict=False):
+        if not _text(cell):
+            continue
         if name and not paragraphs:
             cell.insert(0, f"{name}: ")
-        if _text(cell):
-            description.append(_as(cell, "div" if paragraphs else "p"))
+        elif name and (sum(told) > 1 or cell is not cells[-1]):  # a reader must know which is which
+            description.append(_cell("p", f"{name}:"))
+        description.append(_as(cell, "div" if paragraphs else "p"))
     yield description
 
 

@@ -215,7 +215,9 @@ def _directive(written: str, argument: str, inside: list[str]) -> _Shown:
         return _Shown([], ["$$", *filter(str.strip, [*arguments, *content]), "$$"], final=True)
     if name == "parsed-literal" or sphinx.is_code(name, arguments, content):
         language = " ".join(argument.split()[:1]) if name in _WITH_LANGUAGE else ""
-        return _Shown([], fenced("\n".join(content).strip("\n"), "```", language).split("\n"), final=True)
+        caption = [f"{told}\n"] if (told := sphinx.caption_of(options)) else []
+        code = fenced("\n".join(content).strip("\n"), "```", language)
+        return _Shown([], "\n".join([*caption, code]).split("\n"), final=True)
     if name in ("csv-table", "list-table", "table"):
         rows = {"csv-table": _comma_separated, "list-table": _listed}[name](content) if name != "table" else []
         return _Shown([], [*arguments, "", *(_table(rows, options) or content)])

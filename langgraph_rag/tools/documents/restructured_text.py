@@ -43,6 +43,7 @@ _RAISED = {"sub": nodes.subscript, "sup": nodes.superscript}
 _ROLE = re.compile(r"([\w.+:-]+)(?:\s*\(\s*([\w-]+)\s*\))?")  # "name(base)", as it is declared
 _HEADING = re.compile(r"(?:(?P<over>\W)(?P=over)*\n)?[ \t]*(?P<text>\S.*)\n(\W)\3+")
 _MARKED = re.compile(r"`|(?<![\w*])(\*\*?)[^\s*][^*()]*(?<!\s)\1(?![\w*])|\|\w[^|()]*\|")
+_ESCAPED = re.compile(r"\\([*_`|\\])")
 _OF_FILES = frozenset("orphan tocdepth nocomments nosearch".split())  # fields that set how Sphinx shows a file
 
 
@@ -129,9 +130,12 @@ class _Writer:
 
     @html.register
     def _(self, field: nodes.field) -> Iterator[str]:
-        if field[0].astext() not in _OF_FILES:
-            for child in field.children:
-                yield from self.html(child)
+        name, body = field.children
+        written = name.astext()
+        if written not in _OF_FILES:
+            said = sphinx.field_name(written)
+            yield from self.html(name) if said == written else [f"<dt>{escape(said, quote=False)}</dt>"]
+            yield from self.html(body)
 
     @html.register
     def _(self, rubric: nodes.rubric) -> Iterator[str]:
@@ -286,6 +290,8 @@ class _Directives(states.RSTState):
         if name in sphinx.NO_TEXT:
             return
         if sphinx.is_code(name, arguments, content):
+            if caption := sphinx.caption_of(options):
+                yield nodes.paragraph(caption, "", *self._inline(caption, lineno))
             written = "\n".join([*arguments[1:], *content])
             yield nodes.literal_block(written, written)
             return
@@ -304,7 +310,9 @@ class _Directives(states.RSTState):
 
     def _inline(self, title: str, lineno: int) -> list[nodes.Node]:
         """Return a title; a signature has no markup, though it may have asterisks."""
-        return list(self.inline_text(title, lineno)[0]) if _MARKED.search(title) else [nodes.Text(title)]
+        if _MARKED.search(title):
+            return list(self.inline_text(title, lineno)[0])
+        return [nodes.Text(_ESCAPED.sub(r"\1", title))]
 
 
 def _taken_apart(block: StringList) -> tuple[list[str], list[str], list[str]]:

@@ -52,7 +52,17 @@ _STATEMENT = re.compile(
     r"|[\w.]+\(.*\)?[,;:]?$|[\w.\[\]'\"]+(?:: \w+)? = |[)\]}]+[,;]?$|[{<].*[>};]$|.*;$)"
 )
 OPTION = re.compile(r":[\w:+.-]+:(?:\s|$)")
-_ALT = re.compile(r":alt:\s+(.+)")
+_TOLD = re.compile(r":(alt|caption|default|released|required|type|value|version):\s+(\S.*)", re.IGNORECASE)
+_UNNAMED = ("alt", "caption")  # options that are told without their names
+_FIELDS = {
+    **dict.fromkeys("arg argument key keyword kwarg kwparam param parameter".split(), "Parameter"),
+    **dict.fromkeys("paramtype type vartype".split(), "Type of"),
+    **dict.fromkeys("except exception raise raises throws".split(), "Raises"),
+    **dict.fromkeys("cvar ivar var".split(), "Variable"),
+    "return": "Returns",
+    "returns": "Returns",
+    "rtype": "Return type",
+}
 _CLASS = re.compile(r"[a-z][a-z0-9 -]*")
 _LETTER = re.compile(r"[^\W\d_]")
 _TERM = re.compile(r"^([^\s.].*?)[ \t]*\n(?=[^\s.])", re.MULTILINE)  # right above another one of the same description
@@ -85,8 +95,33 @@ def prose_of(name: str, arguments: Sequence[str], options: Sequence[str], conten
         return [*arguments, "", *content]
     if name == "glossary":
         return _TERM.sub(r"\1, ", "\n".join(content)).split("\n")
-    alt = next((found[1] for line in options if (found := _ALT.match(line))), "")
-    return [alt, "", *content] if alt else list(content)
+    return [*_told(options), *content]
+
+
+def caption_of(options: Sequence[str]) -> str:
+    """Return the caption of a block of code, which may be "", given the options of its directive."""
+    return next((found[2] for line in options if (found := _TOLD.match(line)) and found[1] == "caption"), "")
+
+
+def field_name(written: str) -> str:
+    """Return the name of a field in the description of an object as it is printed: `param int x` is `Parameter x`.
+
+    >>> field_name("param int size"), field_name("returns"), field_name("Author")
+    ('Parameter size (int)', 'Returns', 'Author')
+    """
+    name, _, rest = written.partition(" ")
+    said = _FIELDS.get(name)
+    if said == "Parameter":
+        kind, _, rest = rest.rpartition(" ")
+        rest = f"{rest} ({kind})" if kind else rest
+    return f"{said} {rest}".rstrip() if said else written
+
+
+def _told(options: Sequence[str]) -> list[str]:
+    """Return the options that are printed as paragraphs, such as the default of a setting."""
+    found = [(option[1], option[2]) for line in options if (option := _TOLD.match(line))]
+    told = [text if name in _UNNAMED else f"{name.capitalize()}: {text}" for name, text in found]
+    return [line for paragraph in told for line in (paragraph, "")]
 
 
 def titles_of(name: str, arguments: Sequence[str], content: Sequence[str]) -> list[str]:
