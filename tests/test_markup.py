@@ -49,6 +49,24 @@ def test_a_text_tells_in_what_it_is_written(tmp_path: Path, text: str, ending: s
     assert [part["text"] for part in read_documents(by_form)] == [part["text"] for part in read_documents(told)]
 
 
+def test_a_text_whose_headings_are_underlined_keeps_its_lines_and_paths(tmp_path: Path) -> None:
+    prose = "It is read at all times by those who have nothing else to read, and who read\nit twice a day."
+    text = f"Harl Mill\n=========\n\nDam Lane 12\n4020 Kell\nD:\\mill\\*.txt\n\nUse\n---\n\n{prose}\n"
+    (tmp_path / "mill.txt").write_text(text)
+
+    assert [part["text"] for part in read_documents(tmp_path)] == [
+        "Dam Lane 12\n4020 Kell\nD:\\mill\\*.txt",
+        prose.replace("\n", " "),
+    ]
+
+
+def test_programs_and_settings_are_read_as_they_are(tmp_path: Path) -> None:
+    text = '"""Mill\n====\n\n.. note:: ``x``\n"""\n\n# Turn\n\nx = 1\n\n## Stop\n\ny = 2'
+    (tmp_path / "mill.py").write_text(text)
+
+    assert [(part["title"], part["text"]) for part in read_documents(tmp_path / "mill.py")] == [("mill.py", text)]
+
+
 def test_a_format_says_in_what_a_text_is_written(tmp_path: Path) -> None:
     file = tmp_path / "mill.txt"
     file.write_text("Mill\n====\n\nIt *stands* by the :term:`dam`.\n")

@@ -29,6 +29,13 @@ def test_headings_with_a_line_above_and_without_are_different_levels(tmp_path: P
     ]
 
 
+def test_a_heading_whose_rule_is_too_short_is_one_heading(tmp_path: Path) -> None:
+    assert read(tmp_path, "Harl Mill\n=======\n\nIt stands.\n\nTwo wheels\n-----\n\nOf oak.\n") == [
+        ("Harl Mill", "It stands."),
+        ("Two wheels (Harl Mill)", "Of oak."),
+    ]
+
+
 def test_a_heading_that_skips_a_level_is_a_heading(tmp_path: Path) -> None:
     text = "Mill\n====\n\nIt stands.\n\nWheels\n------\n\nTwo.\n\nDam\n===\n\nSluice\n~~~~~~\n\nOf oak.\n"
 

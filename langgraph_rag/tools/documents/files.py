@@ -98,6 +98,11 @@ OLDER = {".doc": ".docx", ".odt": ".docx", ".rtf": ".docx", ".xls": ".xlsx", ".x
 }  # fmt: skip
 """The kinds that office programs can save in one that is read."""
 _NOTEBOOK, _GZIP = ".ipynb", ".gz"
+_AS_THEY_ARE = frozenset(  # programs and settings, whose comments look like headings
+    ".bash .bat .c .cc .cfg .cmake .conf .cpp .cs .css .cu .dart .env .go .gradle .h .hh .hpp .ini .java .jl .js .jsx "
+    ".kt .lua .m .mk .php .pl .pm .properties .proto .ps1 .py .pyi .pyx .r .rb .rs .scala .scss .sh .sql .swift .tf "
+    ".toml .ts .tsx .vue .yaml .yml .zsh".split()
+)
 _OF_WORD = "~$"  # begins the names of its temporary files
 _INSTALLED = {"node_modules", "__pycache__"}  # generated folders
 _SMALL = 64  # bytes
@@ -450,16 +455,18 @@ def _of_text(file: Path, given: str) -> list[dict[str, object]]:
     text = _read(file, decoded_page if kind in HTML else decoded)
     if kind == _NOTEBOOK and (written := _of_notebook(text)):
         return _sections(written, file)
+    named = kind in HTML | MARKDOWN | RST or bool(given)
     if kind not in HTML | MARKDOWN | RST:
-        kind = given or ending_of(text)
+        kind = (given or kind) if given or kind in _AS_THEY_ARE else ending_of(text)
     if kind in RST:
-        html = restructured_text_to_html(text)
+        html = restructured_text_to_html(text, by_lines=not named and not _signs(_RST, text))
         return _sections_of_page(html, file) if html.strip() else []  # it only includes or lists other files
     if kind in HTML:
         return _sections_of_page(text, file)
     if kind in MARKDOWN:
         return _sections(text, file)
-    return [{"title": opening_of(text) or _name_of(file), "text": text}]
+    opening = "" if kind in _AS_THEY_ARE else opening_of(text)
+    return [{"title": opening or _name_of(file), "text": text}]
 
 
 def _of_notebook(text: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial, singledispatchmethod
 from html import escape
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from textwrap import dedent
 from typing import Any
 
@@ -18,6 +18,7 @@ from langgraph_rag.tools.documents import sphinx
 _LONGEST = 5_000_000  # characters of a text, and of a line: beyond, it is read as plain text, as docutils needs seconds
 _LONGEST_LINE = 50_000
 _MOST_EXPANDED = 10_000  # substitutions of a text: they may hold each other
+_WIDEST = 80  # characters of a line that is filled
 _DEEPEST = 6  # level of headings in HTML
 
 
@@ -47,8 +48,8 @@ _ESCAPED = re.compile(r"\\([*_`|\\])")
 _OF_FILES = frozenset("orphan tocdepth nocomments nosearch".split())  # fields that set how Sphinx shows a file
 
 
-def restructured_text_to_html(text: str) -> str:
-    """Return reStructuredText as HTML.
+def restructured_text_to_html(text: str, *, by_lines: bool = False) -> str:
+    """Return reStructuredText as HTML; `by_lines` keeps the lines that end before the next word would have to.
 
     No file is read, and no directive is run. Directives that are not docutils' own become prose (admonitions, notes
     about versions), code, nothing (contents, settings), or a term with its description; one without content right above
@@ -58,8 +59,9 @@ def restructured_text_to_html(text: str) -> str:
     if len(text) > _LONGEST or any(len(line) > _LONGEST_LINE for line in text.split("\n")):
         return _plain(text)
     try:
-        document = _parsed(text)
-        return "".join(_Writer(document).html(document))
+        document = _parsed(text.replace("\\", "\\\\") if by_lines else text)  # a path, for which nothing is escaped
+        width = min(max(map(len, text.split("\n"))), _WIDEST) if by_lines else 0
+        return "".join(_Writer(document, width).html(document))
     except RecursionError:
         return _plain(text)
 
@@ -88,7 +90,6 @@ _TAGS: dict[type[nodes.Node], str] = {
     nodes.literal_block: "pre",
     nodes.option_group: "dt",
     nodes.option_list: "dl",
-    nodes.paragraph: "p",
     nodes.row: "tr",
     nodes.subscript: "sub",
     nodes.superscript: "sup",
@@ -102,10 +103,12 @@ _ENUMERATED = {"arabic": "1", "loweralpha": "a", "upperalpha": "A", "lowerroman"
 class _Writer:
     """Writes a parsed document as HTML whose headings are not nested in sections."""
 
-    def __init__(self, document: nodes.document) -> None:
+    def __init__(self, document: nodes.document, width: int) -> None:
         self._substitutions = document.substitution_defs
+        self._width = width
         self._expanded = 0
         self._level = 0
+        self._end_of_line = "\n"
 
     @singledispatchmethod
     def html(self, node: nodes.Node) -> Iterator[str]:
@@ -118,7 +121,14 @@ class _Writer:
 
     @html.register
     def _(self, text: nodes.Text) -> Iterator[str]:
-        yield _escaped(text)
+        yield _escaped(text).replace("\n", self._end_of_line)
+
+    @html.register
+    def _(self, paragraph: nodes.paragraph) -> Iterator[str]:
+        in_section = isinstance(paragraph.parent, nodes.section | nodes.document)
+        self._end_of_line = "<br>" if in_section and _is_of_lines(paragraph.rawsource, self._width) else "\n"
+        yield from ("<p>", *(part for child in paragraph.children for part in self.html(child)), "</p>")
+        self._end_of_line = "\n"
 
     @html.register(nodes.colspec | nodes.comment | nodes.substitution_definition)
     def _(self, _: nodes.Node) -> Iterator[str]:
@@ -198,6 +208,8 @@ class _Writer:
         """Yield what docutils could not parse as it is written, or as a heading that skips levels."""
         for written in (child.astext() for child in message.children if isinstance(child, nodes.literal_block)):
             heading = _HEADING.fullmatch(written.strip("\n"))
+            if heading and message["level"] <= utils.Reporter.WARNING_LEVEL:  # its rule is only too short
+                continue
             tag, text = (f"h{min(self._level + 1, _DEEPEST)}", heading["text"]) if heading else ("pre", written)
             yield f"<{tag}>{escape(text, quote=False)}</{tag}>"
 
@@ -210,6 +222,13 @@ class _Writer:
         else:
             for child in definition.children:
                 yield from self.html(child)
+
+
+def _is_of_lines(text: str, width: int) -> bool:
+    """Return whether most lines of a paragraph end although the next word would have fitted."""
+    lines = text.split("\n")
+    early = [len(line) + 1 + len(after.split()[0]) <= width for line, after in pairwise(lines) if after.strip()]
+    return sum(early) > len(early) / 2
 
 
 def _escaped(node: nodes.Node) -> str:
