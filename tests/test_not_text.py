@@ -13,10 +13,11 @@ GERMAN = ["Inhaltsverzeichnis", "Vorwort ........ ix", *(f"{n}.1 Mühlen .......
 NAMES = ["anchor", "barge", "barrel", "cable", "dam", "ferry", "gate", "hull", "keel", "lock", "mast", "oar"]
 INDEX = ["A", *(f"{name}, {200 - 9 * n}, {210 + n}\u2013{212 + n}" for n, name in enumerate(NAMES))]
 DOTTED_INDEX = [f"{name}-{other} . . . . . . {37 * n % 90}" for n, name in enumerate(NAMES) for other in "ab"]
+BY_LETTERS = ["Index", *(line for n in NAMES for line in (n[0].upper(), f"{n}s", f"old {n} {'. ' * 9}4, 7"))]
 HEADED_INDEX = ["General Index", *(f"{name} {37 * n % 90 + 1}" for n, name in enumerate(NAMES))]
 
 
-@pytest.mark.parametrize("lines", [DOTTED, HEADED, GERMAN, INDEX, DOTTED_INDEX, HEADED_INDEX])
+@pytest.mark.parametrize("lines", [DOTTED, HEADED, GERMAN, INDEX, DOTTED_INDEX, BY_LETTERS, HEADED_INDEX])
 def test_contents_and_indexes_are_left_out(lines: list[str]) -> None:
     around = ["The mill stands on the Harl.", "", *lines, "", "It was built in 1883."]
 

@@ -63,6 +63,13 @@ def test_a_file_is_titled_by_what_its_first_page_sets_largest() -> None:
     assert read_pdf(pdf([(LARGE, "1968"), (BODY, "Kell is an isle.")])).title == ""
 
 
+def test_a_heading_of_the_same_size_below_a_title_is_no_part_of_it() -> None:
+    lines = [(LARGE, "The Ferries", 200, 800), (LARGE, "of Kell", 220, 776), (LARGE, "1 Boats", 50, 746)]
+    read = read_pdf(pdf([*lines, (BODY, "Two are old.", 50, 720)]))
+
+    assert (read.title, read.pages) == ("The Ferries of Kell", ["1 Boats\n\nTwo are old."])
+
+
 def test_lines_are_joined_to_paragraphs_and_halves_of_words_to_words() -> None:
     lines = body(
         "Boats",
@@ -148,6 +155,7 @@ def beside(*parts: tuple[float, str, float], base: float = 700.0) -> list[Line]:
         ([(10, "2", 0), (6.5, "10", 4), (10, " boa", 0)], "2^10 boa"),
         ([(10, "10", 0), (7, "-3", 4), (10, " boa", 0)], "10^-3 boa"),
         ([(10, "5 dd", 0), (7, "3", 4), (10, ", ", 0), (7, "14", 4), (10, "C dad", 0)], "5 dd^3, 14C dad"),
+        ([(10, "000 and end, ", 0), (7, "2", 4), (10, "Boa and", 0)], "000 and end, Boa and"),
         ([(10, "SO", 0), (7, "4", -2), (7, "2-", 4), (10, " and", 0)], "SO4^2- and"),
         ([(10, "log", 0), (7, "10", -2), (10, " 5", 0)], "log10 5"),
         ([(10, "CO", 0), (7, "2", -2), (10, " and 5 end", 0)], "CO2 and 5 end"),
@@ -583,6 +591,41 @@ def test_short_lines_with_labels_stay_lines_of_their_own_beside_text_of_full_wid
 
     assert read_pdf(pdf([*lines, (BODY, "Trade: miller", 50, 642)])).pages == [
         f"{FULL}\n\nName: Ada Renk\n\nBorn: 1883\n\nTrade: miller"
+    ]
+
+
+def test_fields_of_a_form_are_lines_of_their_own() -> None:
+    lines = body("Name: Ada Renk", "Date of birth: 1883", "Trade: miller in Kell", "Boat: none")
+
+    assert read_pdf(pdf(lines)).pages == ["\n\n".join(str(line[1]) for line in lines)]
+
+
+def test_lines_of_an_address_are_lines_of_their_own_but_a_narrow_paragraph_is_one() -> None:
+    address = [(BODY, "Renk Boats Ltd", 50, 700), (BODY, "Mole 4", 50, 688), (BODY, "7020 Kell", 50, 676)]
+    rest = [(BODY, "It is for the", 50, 652), (BODY, "boat that leaves.", 50, 640), (BODY, FULL, 50, 610)]
+
+    assert read_pdf(pdf([*address, *rest])).pages == [
+        f"Renk Boats Ltd\n\nMole 4\n\n7020 Kell\n\nIt is for the boat that leaves.\n\n{FULL}"
+    ]
+
+
+def test_marks_of_list_items_that_stand_higher_are_read_with_their_items() -> None:
+    items = ["Take the boat from the mole", "Leave it at the pier of Kell", "Pay"]
+    marked = [
+        line
+        for number, item in enumerate(items)
+        for line in ((12.0, "\u2022", 52, 698 - 20 * number), (BODY, item, 68, 700 - 20 * number))
+    ]
+    counted = [
+        line
+        for number, item in enumerate(items, 1)
+        for line in ((12.0, str(number), 52, 598 - 20 * number), (BODY, item, 68, 600 - 20 * number))
+    ]
+    (page,) = read_pdf(pdf([*marked, *counted])).pages
+
+    assert page.replace("\n\n", "\n").split("\n") == [
+        *(f"\u2022 {item}" for item in items),
+        *(f"{number}. {item}" for number, item in enumerate(items, 1)),
     ]
 
 

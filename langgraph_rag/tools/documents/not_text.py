@@ -194,7 +194,9 @@ def _is_list(run: Sequence[_Line], lines: Sequence[str], *, named: bool, paged: 
     in_order = _share([_key(one.name) <= _key(other.name) for one, other in pairwise(run) if _key(one.name)])
     dotted = sum(line.dotted for line in run) >= len(run) / 2
     several = sum(len(line.pages) > 1 for line in run)
-    dense = len(run) / (run[-1].number - run[0].number + 1) >= 1 / 2
+    first, last = run[0].number, run[-1].number
+    letters = sum(_LETTER.fullmatch(line.strip()) is not None for line in lines[first:last])  # of an index
+    dense = (len(run) + letters) / (last - first + 1) >= 1 / 2
     worded = all(_WORD.search(line.name) or line.dotted for line in run)
     chapters = _share([_CHAPTER.match(line.name) is not None for line in run]) >= 1 / 2
     leads = dotted and (paged or named or chapters)

@@ -23,6 +23,7 @@ _CHUNK = 1_000_000  # bytes
 _PROGRAM = (sys.executable, "-P", str(Path(__file__).with_name("pdf_layout.py")))  # its folder has an html.py
 _SECONDS = 600  # for a file; a manual of a thousand pages takes ten
 _LONGEST_TITLE = 200  # characters
+_TITLE_LINES = 1.45  # times the size of letters, between the lines of a title at most
 _EDGE = 2  # lines at the top and at the bottom of a page that may be running heads
 _SHORT = 10  # lines: shorter pages are forms and slides, where nearly every line is content
 _LARGE = 1.4  # times the usual letter size of a page
@@ -32,6 +33,7 @@ _YEARS = range(1500, 2100)  # in annals, these also rise by one per page
 _NEAR = 3  # lines above and below, of which the widest shows where lines end
 _FITTING = 0.85  # of the width of those lines
 _ENDING, _LEADING = 0.9, 0.75  # of it, if a line ends a sentence; if the next one does not begin one
+_NARROW, _FEW_WORDS = 0.35, 4  # of the width of the block, and words of a line: those of an address
 _ROWS = 3  # of a table at least
 _APART = 1.35  # times the usual distance of lines
 _ALIKE = 0.06  # of the size of letters
@@ -242,11 +244,25 @@ def _letters(text: str) -> str:
 
 
 def _largest(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines of the title, which are larger than all others; none if there is no title."""
+    """Return the lines of the title, which are larger than all others; none if there is no title.
+
+    Headings of the same size stand farther below it, or elsewhere on the page.
+    """
     worded = [line for line in lines if sum(map(str.isalpha, line.text)) > 2]
     sizes = {line.size for line in worded}
-    largest = [line for line in worded if line.size == max(sizes)]
+    largest: list[Line] = []
+    for line in worded:
+        if line.size == max(sizes) and (not largest or _is_of_title(line, largest[-1])):
+            largest.append(line)
+        elif largest:
+            break
     return largest if len(sizes) > 1 and sum(len(line.text) for line in largest) <= _LONGEST_TITLE else []
+
+
+def _is_of_title(line: Line, above: Line) -> bool:
+    """Return whether a line goes on a title; the lines on a cover may stand apart, but all in the middle."""
+    in_middle = abs(line.left + line.right - above.left - above.right) < line.size < abs(line.left - above.left)
+    return above.base - line.base < _TITLE_LINES * line.size or in_middle
 
 
 def _without_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
@@ -323,14 +339,13 @@ def _paragraphs(lines: Sequence[Line], page: Sequence[Line], compounds: Set[str]
     if not lines:
         return ""
     usual = _usual_distances(lines)
-    edge = max(line.right for line in lines)
     edges = {line.block: line.right for line in sorted(page, key=lambda line: line.right)}
     parts, last, first = [], lines[0].text, lines[0]
     for number, (before, line) in enumerate(pairwise(lines)):
         if before.is_row and line.is_row and before.block == line.block:
             parts.append(f"{last}\n")
             last = line.text
-        elif _goes_on(lines, number, usual, edge) and not (_hangs(first, before, line) or _ended(before, line, edges)):
+        elif _goes_on(lines, number, usual, edges) and not (_hangs(first, before, line) or _ended(before, line, edges)):
             done, space, word = last.rpartition(" ")
             parts.append(done + space)
             last = _joined(word, line.text, compounds)
@@ -362,15 +377,16 @@ def _usual_distances(lines: Sequence[Line]) -> dict[int, float]:
     return {block: sorted(own)[len(own) // 2] for block, own in distances.items()}
 
 
-def _goes_on(lines: Sequence[Line], number: int, usual: Mapping[int, float], right: float) -> bool:
+def _goes_on(lines: Sequence[Line], number: int, usual: Mapping[int, float], edges: Mapping[int, float]) -> bool:
     """Return whether the paragraph of a line goes on in the next line, as its first word would not have fitted.
 
-    `right` is the right end of all lines.
+    `edges` are the right ends of blocks.
     """
     line, following = lines[number], lines[number + 1]
     if not _of_one_size(line, following) or line.is_row or following.is_row:
         return False
     near = [*_alike(lines[number::-1], usual), *_alike(lines[number:], usual)]
+    right = max(other.right for other in lines)
     left, edge = min(other.left for other in near), max(other.right for other in near)
     first = following.text.split(None, 1)[0]
     letter = (line.right - line.left) / len(line.text)
@@ -381,11 +397,17 @@ def _goes_on(lines: Sequence[Line], number: int, usual: Mapping[int, float], rig
     if line.block != following.block:  # in the next column
         return not fitted and following.text[0].islower() and not _SENTENCE_END.search(line.text[-2:])
     loose = line.base - following.base > _LOOSE * line.size  # all are, where each line is a paragraph
+    width = edges[line.block] - line.left
+    few = max(len(other.text.split()) for other in near) <= _FEW_WORDS
+    last = line.text.split()[-1]
+    is_open = is_cut or goes_on or last[-1] == "," or last.isalpha() and last.islower()
+    if few and not is_open and edge - left < _NARROW * width:  # an address, a list of authors
+        return False
     short = line.right + letter * (len(first) + 1) < left + _LEADING * (right - left) and not is_cut
     apart = _are_apart(line, following, usual) or loose and short
     indent = (following.left - line.left) / line.size
     begins = indent > _INDENTED and _ends(line.text) or _BULLET.match(following.text) is not None and not is_cut
-    if short and _LABELLED.match(line.text) and _LABELLED.match(following.text):
+    if _LABELLED.match(line.text) and _LABELLED.match(following.text):
         return False
     return not (fitted or apart or begins)
 

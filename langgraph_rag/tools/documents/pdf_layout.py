@@ -46,6 +46,8 @@ _NOTED = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?\"'\u201d\u2019)\]])$")  # before th
 _MARK = re.compile(r"\d{1,3}|[*\u2217\u2020\u2021\u00a7\u00b6]{1,3}")  # of a footnote
 _SET_APART, _WIDER = 5, 1.4  # gaps between the letters of words, at least; times their usual gap, between words
 _OF_WORD = 3  # letters of the first word of a footnote
+_ITEM = re.compile(r"[\u2022\u25aa\u25a0\u25e6\u25cf\u25cb\u2023\u2043*\u2013-]|\(?(?:\d{1,3}|[a-z])[.)]|\d{1,3}")
+_OF_ITEM, _FROM_ITEM = 0.45, 6  # of the size of letters: how much higher a mark may stand; to the item, at most
 _TO_THE_LEFT = ("R", "AL")
 _CLOSER = 0.95  # of the distance of rows, between the lines of a cell
 
@@ -116,7 +118,30 @@ def _rows(words: Sequence[Word]) -> list[_Row]:
             bases.insert(at, word.base)
             rows.insert(at, [])
         rows[at].append((drawn, word))
-    return [_parts(sorted(row, key=lambda numbered: numbered[1].left)) for row in reversed(rows)]
+    return [_parts(sorted(row, key=lambda numbered: numbered[1].left)) for row in _with_marks(rows[::-1])]
+
+
+def _with_marks(rows: Sequence[list[tuple[int, Word]]]) -> Iterator[list[tuple[int, Word]]]:
+    """Yield rows from top to bottom; the mark of a list item, which may stand a little higher, is with its item."""
+    marked: list[list[tuple[int, Word]]] = [[]]
+    for row in [*rows, []]:
+        above = marked[-1]
+        mark, item = (above, row) if len(above) == 1 and _ITEM.fullmatch(above[0][1].text) else (row, above)
+        if len(mark) == 1 and _ITEM.fullmatch(mark[0][1].text) and item and _is_mark_of(mark[0][1], item):
+            ((drawn, word),) = mark
+            counted = f"{word.text}." if word.text.isdecimal() else word.text
+            marked[-1] = [(drawn, word._replace(text=counted)), *item]
+        else:
+            marked.append(row)
+    return filter(None, marked)
+
+
+def _is_mark_of(mark: Word, item: Sequence[tuple[int, Word]]) -> bool:
+    first = min((word for _, word in item), key=lambda word: word.left)
+    apart = abs(mark.base - first.base) / first.size
+    if mark.text.isdecimal() and sum(map(str.isalpha, first.text)) < 2:  # a fraction
+        return False
+    return apart < _OF_ITEM and 0 < first.left - mark.right < _FROM_ITEM * first.size
 
 
 def _row_of(word: Word, bases: Sequence[float], rows: Sequence[Sequence[tuple[int, Word]]]) -> int | None:
@@ -345,7 +370,8 @@ def _text(words: Sequence[Word]) -> str:
         else:
             apart = " " if gap > _WORDS * word.size and following and _touch(word, following) else ""  # an isotope
             power = "^" if up > 0 and was_shifted < 1 and not apart and _POWER.match(word.text) else ""
-            text += apart + power + word.text
+            of_name = apart and up > 0 and following and _is_of_name(word, following)
+            text += apart if of_name else apart + power + word.text
         was_shifted = (1 if up > 0 else -1) if shifted else 0
     return text
 
@@ -360,9 +386,14 @@ def _is_note(text: str, word: Word, following: Word | None) -> bool:
     return _MARK.fullmatch(word.text) is not None and alone and _NOTED.search(text[-3:]) is not None
 
 
+def _is_of_name(mark: Word, following: Word) -> bool:
+    """Return whether a raised number is that of the name after it, such as an affiliation, and not of an isotope."""
+    return _MARK.fullmatch(mark.text) is not None and sum(map(str.isalpha, following.text)) >= _OF_WORD
+
+
 def _is_number_of_note(words: Sequence[Word]) -> bool:
     """Return whether a line begins with the raised number of a footnote, and not with that of an isotope."""
-    if len(words) < 3 or not _MARK.fullmatch(words[0].text) or sum(map(str.isalpha, words[1].text)) < _OF_WORD:
+    if len(words) < 3 or not _is_of_name(words[0], words[1]):
         return False
     up = (words[0].base - words[1].base) / words[1].size
     return words[0].size < _SMALL * words[1].size and _RAISED[0] < up < _RAISED[1]
