@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from lxml.etree import SubElement
 from openpyxl import Workbook
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Font
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
@@ -103,6 +105,34 @@ def test_merged_cells_hold_for_all_that_they_cover(tmp_path: Path) -> None:
     assert _texts(_saved(tmp_path, book)) == {
         "Ada": "- Trips 2023: 5\n- Trips 2024: 6\n- Yard: Kell",
         "Orla": "- Trips 2023: 7\n- Trips 2024: 8\n- Yard: Kell",
+    }
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_rows_that_head_sections_are_told_in_their_rows(tmp_path: Path, merged: bool) -> None:
+    book = _book(["Fare", "Adult", "Child"], ["Kell"], ["Single", 2.4, 1.2], ["Ost"], ["Single", 4.8, 2.4])
+    for cells in ("A2:C2", "A4:C4") if merged else ():
+        book.active.merge_cells(cells)
+
+    assert [document["text"] for document in read_documents(_saved(tmp_path, book))] == [
+        "- Adult: 2.4\n- Child: 1.2\n- Section: Kell",
+        "- Adult: 4.8\n- Child: 2.4\n- Section: Ost",
+    ]
+
+
+def test_rows_with_one_cell_are_rows_where_others_are_incomplete_or_come_first(tmp_path: Path) -> None:
+    book = _book(["Boat", "Built", "Yard"], ["Ada", 1904, "Kell"], ["Orla"], ["Mira", 1911, "Ost"])
+
+    assert list(_texts(_saved(tmp_path, book))) == ["Ada", "Orla", "Mira"]
+
+
+def test_struck_out_parts_of_a_cell_are_left_out_and_durations_and_fields_are_told(tmp_path: Path) -> None:
+    price = CellRichText("now ", TextBlock(InlineFont(strike=True), "800"), TextBlock(InlineFont(b=True), " 950"))
+    assert _texts(_saved(tmp_path, _book(["Boat", "Price", "Trip"], ["Ada", price, timedelta(hours=30)]))) == {
+        "Ada": "- Price: now 950\n- Trip: 30:00:00"
+    }
+    assert _texts(_saved(tmp_path, _book(["Boat:", "Ada"], ["Yard:", "Kell"], ["Owner:", "Renk"]))) == {
+        "Sheet": "- Boat: Ada\n- Yard: Kell\n- Owner: Renk"
     }
 
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from html import escape
 from io import BytesIO
 from itertools import accumulate, dropwhile, groupby, pairwise
@@ -82,10 +82,12 @@ def is_on(element: Any, path: str) -> bool | None:
 _LARGEST = 100_000_000  # bytes of text
 _DIGITS = 15  # of a number, as Excel shows it
 _MOST_MERGED = 10_000  # cells
+_SECTION = "Section"  # the name of the column with the heads of sections
 _OF_CODES = re.compile(r"0{2,}(?:\\?-0+)*|0(?:\\?-0+)+")  # as of postal codes
 _LITERAL = re.compile(r"\"([^\"]*)\"|\\(.)|\[\$([^]-]*)[^]]*\]|\[[^]]*\]|_.|\*.")
 _BESIDE_DIGITS = rf"((?:{_LITERAL.pattern.replace('(', '(?:')}|[ $\u20ac\u00a3\u00a5%])*)"
 _OF_NUMBERS = re.compile(rf"{_BESIDE_DIGITS}(?:[#,]*[0#?]+(?:\.[0#?]+)?|General){_BESIDE_DIGITS}(?:;.*)?")
+_SPACES = re.compile(" {2,}")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _NUMBER = re.compile(r"^[-+$\u20ac\u00a3]?\d[\d.,: %/-]*(?:[^\W\d]{1,3})?$", re.MULTILINE)
 
@@ -109,7 +111,7 @@ def read_workbook(written: bytes, file: Path, names: FieldNames) -> Documents:
     try:
         with ZipFile(BytesIO(written)) as given:
             check_size(given, _LARGEST)
-        sheets = load_workbook(BytesIO(written), data_only=True).worksheets
+        sheets = load_workbook(BytesIO(written), data_only=True, rich_text=True).worksheets
     except Exception as error:  # any error, as files are broken in many ways
         raise ValueError(f"it cannot be read as an Excel workbook ({error}): save it as .xlsx in Excel") from error
     shown = [sheet for sheet in sheets if sheet.sheet_state == "visible"]
@@ -177,7 +179,7 @@ def _read_rows(rows: Sequence[Placed], sheet: str, file: Path, names: FieldNames
             {},
         )
     if not names and _are_properties([row for _, row in table]):
-        told = "\n".join(f"- {': '.join(filter(None, row))}" for _, row in table)
+        told = "\n".join(f"- {': '.join(cell.rstrip(':') for cell in row if cell)}" for _, row in table)
         return read_rows(["title", "text", *more], [(table[0][0], [about or sheet, told, *more.values()])], file, {})
     if not names and _is_data([row for _, row in table]):
         table = [("", [""] * len(table[0][1])), *table]
@@ -185,8 +187,11 @@ def _read_rows(rows: Sequence[Placed], sheet: str, file: Path, names: FieldNames
     if body[1:] and any(one == other != "" for one, other in zip(head, head[1:], strict=False)):  # names over several
         head = [" ".join(dict.fromkeys(filter(None, pair))) for pair in zip(head, body.pop(0)[1], strict=True)]
     more = {**more, **({"Table": about} if about else {})}
-    columns = [*_columns(head, [row for _, row in body]), *more]
-    return read_rows(columns, [(place, [*row, *more.values()]) for place, row in body], file, names)
+    placed = list(_sections(body))
+    of_sections = [_SECTION if _SECTION not in head else "Group"] if any(section for _, section in placed) else []
+    columns = [*_columns(head, [row for _, row in body]), *of_sections, *more]
+    body = [(place, [*row, *[section][: len(of_sections)], *more.values()]) for (place, row), section in placed]
+    return read_rows(columns, body, file, names)
 
 
 def _is_data(rows: Sequence[Sequence[str]]) -> bool:
@@ -196,9 +201,35 @@ def _is_data(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _are_properties(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether rows are names with their values, of which the first one has a number and names no column."""
+    """Return whether rows are names with their values: the first one has a number, or all names end in a colon."""
     used = [column for column in zip(*rows, strict=True) if any(column)]
-    return len(used) == 2 and _NUMBER.search(used[1][0]) is not None and len(set(used[0])) == len(rows)
+    if len(used) != 2 or len(set(used[0])) < len(rows):
+        return False
+    return _NUMBER.search(used[1][0]) is not None or all(name.endswith(":") for name in used[0])
+
+
+def _sections(rows: Sequence[Placed]) -> Iterator[tuple[Placed, str]]:
+    """Yield rows, each with the only cell of the row that heads its section, if there are such.
+
+    Such a cell is merged over all columns, or the first row is one and all others have cells in all of some columns.
+    """
+    lone = [_only(row) for _, row in rows]
+    others = [row for (_, row), cell in zip(rows, lone, strict=True) if not cell]
+    filled = {sum(map(bool, row)) for row in others}
+    whole = len(filled) == 1 and max(filled) > 2 and lone[0] != "" and lone[-1] == ""
+    heads = [bool(cell) and (whole or isinstance(cell, _Merged)) for (_, row), cell in zip(rows, lone, strict=True)]
+    section = ""
+    for number, row in enumerate(rows):
+        if heads[number] and number + 1 < len(rows) and not heads[number + 1]:
+            section = lone[number]
+        else:
+            yield row, section
+
+
+def _only(row: Sequence[str]) -> str:
+    """Return the text of a row that stands in its first cell alone, or is merged over several; "" if there is none."""
+    is_merged = len(set(row)) == 1 and isinstance(row[0], _Merged)
+    return row[0] if len(row) > 1 and (is_merged or not any(row[1:])) else ""
 
 
 def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -215,6 +246,12 @@ def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+class _Merged(str):
+    """The text of a cell that covers several columns."""
+
+    __slots__ = ()
+
+
 def _rows(sheet: "Worksheet", file: Path) -> list[Placed]:
     cells = [[_written(cell) for cell in row] for row in sheet.iter_rows()]
     for merged in sheet.merged_cells.ranges:
@@ -222,7 +259,7 @@ def _rows(sheet: "Worksheet", file: Path) -> list[Placed]:
             value = cells[merged.min_row - sheet.min_row][merged.min_col - sheet.min_column]
             for row in cells[merged.min_row - sheet.min_row : merged.max_row - sheet.min_row + 1]:
                 for column in range(merged.min_col - sheet.min_column, merged.max_col - sheet.min_column + 1):
-                    row[column] = value
+                    row[column] = _Merged(value) if merged.size["columns"] > 1 else value
     place = f"{file}, sheet {sheet.title!r}, row"
     return [(f"{place} {number}", row) for number, row in enumerate(cells, start=sheet.min_row)]
 
@@ -240,6 +277,13 @@ def _written(cell: Any) -> str:
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     if isinstance(value, int | float):
         return _counted(value, str(cell.number_format))
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    if isinstance(value, list):  # parts with fonts of their own
+        value = _SPACES.sub(
+            " ", "".join(str(part) for part in value if not getattr(part, "font", None) or not part.font.strike)
+        )
     return str(value).strip()
 
 
