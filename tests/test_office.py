@@ -256,6 +256,18 @@ def test_slides_are_read_from_top_to_bottom_with_groups_and_charts(tmp_path: Pat
     assert text.endswith("- 2023; Trips: 5\n- 2024; Trips: 6.5")
 
 
+def test_placeholders_are_read_in_the_order_of_their_layout(tmp_path: Path) -> None:
+    slides = Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[4])
+    for placeholder, text in zip(slide.placeholders, ("Boats", "Old", "slow\nheavy", "New", "fast"), strict=False):
+        placeholder.text = text
+    slides.save(str(tmp_path / "boats.pptx"))
+
+    (document,) = read_documents(tmp_path)
+
+    assert document["text"] == "Old\n\n- slow\n- heavy\n\nNew\n\nfast"
+
+
 def test_struck_out_text_and_hidden_slides_are_left_out_and_lines_in_a_paragraph_stay_apart(tmp_path: Path) -> None:
     deck, _ = _deck()
     slide = _points(deck, "Fares", (0, "It costs "), (0, "Ask\vRenk."))

@@ -349,8 +349,14 @@ def _page(number: int, slide: "Slide") -> SlidePage:
 
 
 def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
-    """Yield the shapes of a slide, also those in groups, as they are read: from top to bottom, and left to right."""
-    for shape in sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0)):
+    """Yield the shapes of a slide, also those in groups, as they are read: from top to bottom, and left to right.
+
+    Placeholders follow each other as their layout says: the list below the first heading before the second heading.
+    """
+    given = list(shapes)
+    placeholders = iter([shape for shape in given if shape.is_placeholder])
+    for place in sorted(given, key=lambda shape: (shape.top or 0, shape.left or 0)):
+        shape = next(placeholders) if place.is_placeholder else place
         if hasattr(shape, "shapes"):
             yield from _shapes(shape.shapes)
         elif not shape.is_placeholder or getattr(shape.placeholder_format.type, "name", "") not in _FURNITURE:
