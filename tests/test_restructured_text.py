@@ -117,8 +117,8 @@ def test_roles_links_and_escapes_leave_no_marks(tmp_path: Path, markup: str, tex
         ("All.\n\n.. changelog::\n   :version: 1.4\n   :released: May 2023\n\n   .. change::\n\n      It turns.",
          "All.\n\nVersion: 1.4\n\nReleased: May 2023\n\nIt turns."),
         (".. function:: turn(\\*args, \\**kwargs)\n\n   Turns.", "turn(*args, **kwargs): Turns."),
-        ("All.\n\n:param int size: the size\n:type back: bool\n:returns: whether\n:rtype: bool\n:raises Stuck: at times",
-         "All.\n\nParameter size (int): the size\n\nType of back: bool\n\nReturns: whether\n\nReturn type: bool\n\n"
+        ("All.\n\n:param int size: long\n:type back: bool\n:returns: whether\n:rtype: bool\n:raises Stuck: at times",
+         "All.\n\nParameter size (int): long\n\nType of back: bool\n\nReturns: whether\n\nReturn type: bool\n\n"
          "Raises Stuck: at times"),
     ],
 )  # fmt: skip

@@ -108,7 +108,8 @@ def _simplify(table: Tag) -> None:
     table.clear()
     columns = [[*filter(None, column)] for column in zip_longest(*(cells[::-1] for cells in written))][-2::-1]
     told = [any(map(_holds_paragraphs, column)) for column in columns]
-    if any(told):
+    if any(told):  # then lists are not set in a line either
+        told = [one or any(cell.find("li") for cell in column) for one, column in zip(told, columns, strict=True)]
         table.name = "dl"
         for cells in written:
             table.extend(_described(names, cells, told))
