@@ -12,6 +12,8 @@ from langgraph_rag import KnowledgeBase, ParseExtractor, RuleExtractor
 from langgraph_rag.cli import app
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Record
+from langgraph_rag.tools.facts.parsing import parse
+from langgraph_rag.tools.facts.reading import lines_of, triples_of
 from langgraph_rag.tools.facts.stated import stated
 from langgraph_rag.tools.ingest.text import trained_pipeline
 
@@ -283,3 +285,145 @@ def test_index_takes_the_name_of_a_pipeline(tmp_path: Path) -> None:
 )
 def test_lists_and_commands_and_mistakes_of_the_parser_give_no_wrong_heads(sentence: str, heads: set[str]) -> None:
     assert {fact[0] for fact in facts_of("Notes", sentence)} == heads
+
+
+# --- facts that are whole --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("sentence", "torn", "whole"),
+    [
+        (  # among what it is the most, or until when
+            "The Marl Mill is one of the oldest mills in Norland.",
+            ["Marl Mill", "is", "one of the oldest mills"],
+            [["Marl Mill", "is one of oldest mills in", "Norland"]],
+        ),
+        ("The Marl Mill is the most powerful mill in Ost.", ["Marl Mill", "is powerful mill in", "Ost"], []),
+        (
+            "The Marl Mill was Otto Brandt's last mill before he moved to Ost.",
+            ["Marl Mill", "was last mill of", "Otto Brandt"],
+            [],
+        ),
+        (  # what a noun is tied to
+            "The Marl Mill is a kind of mill where the wind moves the stones.",
+            ["Marl Mill", "is", "kind of mill"],
+            [],
+        ),
+        ("The Marl Mill supports the ten gates listed above.", ["Marl Mill", "supports", "ten gates"], []),
+        ("The Marl Mill returns a KellSet that holds all sacks.", ["Marl Mill", "returns", "KellSet"], []),
+        (
+            "Una Holt is the CEO and a cofounder of Marl Mills.",
+            ["Una Holt", "is", "CEO"],
+            [["Una Holt", "is cofounder of", "Marl Mills"]],
+        ),
+        (
+            "The Marl Mill is a painting by the Norse artist and printer Otto Brandt.",
+            ["Marl Mill", "is painting by", "Norse artist"],
+            [],
+        ),
+        (
+            "Since 2012 Una Holt has been a regular contributor to the Ost Times.",
+            ["Una Holt", "has been regular contributor since", "2012"],
+            [["Una Holt", "has been regular contributor to", "Ost Times"]],
+        ),
+        (
+            "Otto Brandt was a coach at Kell College in 1931.",
+            ["Otto Brandt", "was coach in", "1931"],
+            [["Otto Brandt", "was coach at", "Kell College"]],
+        ),
+        (
+            "Una Holt was listed in 1931 as a member of the Ost Guild.",
+            ["Una Holt", "was listed in", "1931"],
+            [["Una Holt", "was listed as member of", "Ost Guild"]],
+        ),
+        (  # parts of names and numbers
+            'The Marl Mill was designed by Otto "Red" Brandt.',
+            ["Marl Mill", "was designed by", "Brandt"],
+            [],
+        ),
+        ("Una Holt worked at the Institute.", ["Una Holt", "worked at", "Institute"], []),
+        ("The Marl Mill was opened on New Year's Eve 1965.", ["Marl Mill", "was opened on", "New Year's Eve"], []),
+        (
+            "The Marl Mill was closed from September to October 2001.",
+            ["Marl Mill", "was closed from", "September"],
+            [["Marl Mill", "was closed from September to", "October 2001"]],
+        ),
+        ("The Marl Mill covers 12 sq. miles of land.", ["Marl Mill", "covers", "12 sq"], []),
+        ("Una Holt has acted in Norse and Danish cinema.", ["Una Holt", "has acted in", "Norse"], []),
+        (  # under which condition
+            "The Marl Mill removes a sack of flour from the list of sacks after the gate is used.",
+            ["Marl Mill", "removes", "sack of flour"],
+            [],
+        ),
+        ("The Marl Mill opens the second gate after each storm.", ["Marl Mill", "opens", "second gate"], []),
+        (
+            "MILL_SPEED is compatible with earlier calls to MILL_STOP as long as MILL_GATE is set.",
+            ["MILL_SPEED", "is compatible with earlier calls to", "MILL_STOP"],
+            [],
+        ),
+    ],
+)
+def test_what_is_cut_off_is_no_fact(sentence: str, torn: list[str], whole: list[list[str]]) -> None:
+    assert torn in facts_of_rules(sentence)
+
+    found = facts_of("Notes", sentence)
+
+    assert torn not in found and [fact for fact in whole if fact not in found] == []
+
+
+def facts_of_rules(sentence: str) -> list[list[str]]:
+    """Return the facts that the rules read out of a sentence, with all classes of words as the parse has them."""
+    topic, (line,) = lines_of("Notes", [sentence])
+    parse(trained_pipeline(PIPELINE).nlp, [[line.tokens]])
+    line.tokens.parsed = []
+    return triples_of(topic, [line])
+
+
+@pytest.mark.parametrize(
+    ("title", "sentence", "wrong"),
+    [
+        (
+            "Low Water",
+            "Low Water is a remake of the film High Water, which starred Bo Ray.",
+            ["Low Water", "starred", "Bo Ray"],
+        ),
+        (
+            "Otto Brandt",
+            "Otto Brandt was a key member of the Ost League, which became known as the Kell League.",
+            ["Otto Brandt", "known as", "Kell League"],
+        ),
+        (
+            "Otto Brandt",
+            "He is the brother of Karl Senn, who played for Ost Rovers and Ferl United.",
+            ["Otto Brandt", "played for", "Ferl United"],
+        ),
+        ("Kell", "Kell is a town across the Marl River from Ost.", ["Kell", "is town from", "Ost"]),
+        (
+            "Notes",
+            "Una Holt is a poet from Ost, who has studied both chess and music.",
+            ["Ost", "has studied", "chess and music"],
+        ),
+        ("Notes", "Ost's first Kell Fair was opened in 1931.", ["Kell Fair", "was opened in", "1931"]),
+        (
+            "Notes",
+            "The Marl Mill has been run by Otto Brandt since 1931.",
+            ["Marl Mill", "has been run since", "1931"],
+        ),
+    ],
+)
+def test_what_is_told_of_another_is_no_fact(title: str, sentence: str, wrong: list[str]) -> None:
+    assert wrong not in facts_of(title, sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fact"),
+    [
+        ("The Marl Mill is the largest mill in Norland.", ["Marl Mill", "is largest mill in", "Norland"]),
+        ("Una Holt played the harp in the band Low Water.", ["Una Holt", "played the harp in band", "Low Water"]),
+        ("Otto Brandt is a writer known for his plays about Ost.", ["Otto Brandt", "is", "writer"]),
+        ("The Marl Mill uses the gate that holds the sacks.", ["Marl Mill", "uses", "gate that holds the sacks"]),
+        ("The Marl Mill was built in 1907 when Ost was small.", ["Marl Mill", "was built in", "1907"]),
+        ("The Marl Mill treats the grain as flour.", ["Marl Mill", "treats the grain as", "flour"]),
+        ("The Marl Mill was run by Otto Brandt in 1931.", ["Marl Mill", "was run in", "1931"]),
+    ],
+)
+def test_what_is_whole_is_kept(sentence: str, fact: list[str]) -> None:
+    assert fact in facts_of("Notes", sentence)

@@ -24,13 +24,13 @@ from langgraph_rag.tools.ingest.text import (
 
 _log = logging.getLogger(__name__)
 
-_VERSION = re.compile(r"parse-\d+ of (\S+) \S+")
+_VERSION = re.compile(r"parse-\d+(?:\.\d+)? of (\S+) \S+")
 _Reading = tuple[str, Sequence[Sequence[str] | Fact]]
 _BATCH = 64  # passages parsed together
 
 
 class ParseExtractor:
-    """Reads facts by the rules, and keeps those that the parse of a trained spaCy pipeline bears out.
+    """Reads facts by the rules, and keeps those that the parse of a trained spaCy pipeline bears out as whole.
 
     Args:
         pipeline: the name of an installed pipeline for English; by default the first that is installed.

@@ -10,6 +10,7 @@ from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.facts.clauses import clauses
 from langgraph_rag.tools.facts.parsing import is_identifier
 from langgraph_rag.tools.facts.statements import UPPER, Topic
+from langgraph_rag.tools.facts.wholeness import whole_facts
 from langgraph_rag.tools.facts.words import Tokens, tag_of
 from langgraph_rag.tools.ingest.spans import is_code
 
@@ -139,7 +140,8 @@ def _line(topic: Topic, sentence: str) -> Line:
 def _facts_of_lines(topic: Topic, lines: Sequence[Line]) -> Iterator[list[_Triple]]:
     for number, line in enumerate(lines):
         stated = [] if is_code(line.whole) else _fullest(list(_stated(topic, line, first=number == 0)))
-        yield [fact for fact in stated if fact[0].casefold() != fact[2].casefold()]
+        told = [fact for fact in stated if fact[0].casefold() != fact[2].casefold()]
+        yield whole_facts(line.tokens, told) if told else told
 
 
 def _beginning(sentence: str) -> str:

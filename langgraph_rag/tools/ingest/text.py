@@ -14,6 +14,7 @@ from langgraph_rag.records import Fact
 from langgraph_rag.tools.facts.parsing import noun_chunks, parse
 from langgraph_rag.tools.facts.reading import NUMBER, Line, lines_of, triples_of
 from langgraph_rag.tools.facts.statements import Topic
+from langgraph_rag.tools.facts.wholeness import CHECKS_NUMBER
 from langgraph_rag.tools.ingest.spans import blocks_of_code, identifiers, is_code, spot, within
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
@@ -228,7 +229,7 @@ def facts_version(name: str) -> str:
         KnowledgeBaseError: when it is not installed.
     """
     _expect_installed(name)
-    return f"parse-{NUMBER} of {name} {importlib.metadata.version(name)}"
+    return f"parse-{NUMBER}.{CHECKS_NUMBER} of {name} {importlib.metadata.version(name)}"
 
 
 def is_installed(name: str) -> bool:
