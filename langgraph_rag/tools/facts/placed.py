@@ -12,7 +12,7 @@ TYING = frozenset("of to over between about against into for across".split())
 """Prepositions that tie a noun to what it needs: "improvements over", unlike "a mill in Ost"."""
 LIGHT = frozenset(
     "range variety number series lot lots couple voice voices list countries cities regions territories states kind "
-    "type sort form set pair group members form part parts imprints names name title".split()
+    "type sort set pair group members part parts imprints names name title".split()
 )
 """Nouns before "of" that say little, so that what is told of them is told of what follows, too."""
 RANKED = frozenset("first second third last only latest".split())

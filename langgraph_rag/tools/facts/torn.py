@@ -77,10 +77,12 @@ def a_common_noun_goes_on(fact: Placed) -> bool:
     top, end, verb = fact.top, fact.end, fact.verb
     if not fact.is_noun(top) or fact.role(top) not in {"dobj", "pobj", "oprd"}:
         return False
+    general = verb is not None and fact.is_present(verb)
     for one in fact.restricted(top, "prep", *CLAUSES):
-        if fact.role(one) != "prep" or fact.is_noun(fact.object_of(one)):
+        needed = general or fact.role(top) != "pobj" or fact.text(one) in TYING
+        if fact.role(one) != "prep" or (needed and fact.is_noun(fact.object_of(one))):
             return True
-    follows = verb is not None and fact.is_present(verb) and end in fact.lost(verb, "prep")
+    follows = verb is not None and general and end in fact.lost(verb, "prep")
     return follows and fact.is_noun(fact.object_of(end))
 
 
