@@ -291,12 +291,6 @@ def test_lists_and_commands_and_mistakes_of_the_parser_give_no_wrong_heads(sente
 @pytest.mark.parametrize(
     ("sentence", "torn", "whole"),
     [
-        (  # among what it is the most, or until when
-            "The Marl Mill is one of the oldest mills in Norland.",
-            ["Marl Mill", "is", "one of the oldest mills"],
-            [["Marl Mill", "is one of oldest mills in", "Norland"]],
-        ),
-        ("The Marl Mill is the most powerful mill in Ost.", ["Marl Mill", "is powerful mill in", "Ost"], []),
         (
             "The Marl Mill was Otto Brandt's last mill before he moved to Ost.",
             ["Marl Mill", "was last mill of", "Otto Brandt"],
@@ -334,13 +328,7 @@ def test_lists_and_commands_and_mistakes_of_the_parser_give_no_wrong_heads(sente
             ["Una Holt", "was listed in", "1931"],
             [["Una Holt", "was listed as member of", "Ost Guild"]],
         ),
-        (  # parts of names and numbers
-            'The Marl Mill was designed by Otto "Red" Brandt.',
-            ["Marl Mill", "was designed by", "Brandt"],
-            [],
-        ),
         ("Una Holt worked at the Institute.", ["Una Holt", "worked at", "Institute"], []),
-        ("The Marl Mill was opened on New Year's Eve 1965.", ["Marl Mill", "was opened on", "New Year's Eve"], []),
         (
             "The Marl Mill was closed from September to October 2001.",
             ["Marl Mill", "was closed from", "September"],
@@ -348,17 +336,7 @@ def test_lists_and_commands_and_mistakes_of_the_parser_give_no_wrong_heads(sente
         ),
         ("The Marl Mill covers 12 sq. miles of land.", ["Marl Mill", "covers", "12 sq"], []),
         ("Una Holt has acted in Norse and Danish cinema.", ["Una Holt", "has acted in", "Norse"], []),
-        (  # under which condition
-            "The Marl Mill removes a sack of flour from the list of sacks after the gate is used.",
-            ["Marl Mill", "removes", "sack of flour"],
-            [],
-        ),
         ("The Marl Mill opens the second gate after each storm.", ["Marl Mill", "opens", "second gate"], []),
-        (
-            "MILL_SPEED is compatible with earlier calls to MILL_STOP as long as MILL_GATE is set.",
-            ["MILL_SPEED", "is compatible with earlier calls to", "MILL_STOP"],
-            [],
-        ),
     ],
 )
 def test_what_is_cut_off_is_no_fact(sentence: str, torn: list[str], whole: list[list[str]]) -> None:

@@ -1,21 +1,26 @@
 """Reads the facts that a passage states, sentence by sentence, and those of lines with fields and terms."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
 from langgraph_rag.normal_forms import normalise
 from langgraph_rag.tools.facts.clauses import clauses
+from langgraph_rag.tools.facts.misplaced import MISPLACED
 from langgraph_rag.tools.facts.parsing import is_identifier
+from langgraph_rag.tools.facts.placed import Placed, Tree
 from langgraph_rag.tools.facts.statements import UPPER, Topic
-from langgraph_rag.tools.facts.wholeness import whole_facts
+from langgraph_rag.tools.facts.torn import TORN
 from langgraph_rag.tools.facts.words import Tokens, tag_of
 from langgraph_rag.tools.ingest.spans import is_code
 
 NUMBER = 27
 """The number of the rules; another number has all passages read again."""
+CHECKS_NUMBER = 1
+"""The number of the checks by a parse; another number has all passages read again by trained pipelines."""
+_CHECKS = (*TORN, *MISPLACED)
 
 _NO_FIELDS = frozenset(
     "chapter appendix example examples note notes section figure table see usage syntax warning tip hint "
@@ -190,3 +195,22 @@ def _fullest(facts: list[_Triple]) -> list[_Triple]:
         return False
 
     return [fact for place, fact in enumerate(facts) if not repeats(place)]
+
+
+def whole_facts(tokens: Tokens, facts: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Return those of the facts of a sentence that are whole; all if it was not parsed."""
+    if not tokens.parsed:
+        return [*facts]
+    tree = Tree(tokens)
+    return [fact for fact in facts if _is_whole(tree, fact)]
+
+
+def _is_whole(tree: Tree, fact: tuple[str, str, str]) -> bool:
+    """Return whether a fact is whole where its end stands, at one of the places if there are several."""
+    places = [Placed(tree, fact, start, end) for start, end in tree.spans(fact[2])]
+    return any(map(_is_whole_at, places)) if places else not tree.begins_date(fact[2])
+
+
+def _is_whole_at(placed: Placed) -> bool:
+    """Return whether a fact is whole, given the places of its parts; true also for what stands in brackets."""
+    return not placed.inside or not any(check(placed) for check in _CHECKS)

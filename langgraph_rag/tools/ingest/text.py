@@ -12,9 +12,8 @@ from langgraph_rag.concurrency.threads import thread_safe_cache
 from langgraph_rag.errors import KnowledgeBaseError
 from langgraph_rag.records import Fact
 from langgraph_rag.tools.facts.parsing import noun_chunks, parse
-from langgraph_rag.tools.facts.reading import NUMBER, Line, lines_of, triples_of
+from langgraph_rag.tools.facts.reading import CHECKS_NUMBER, NUMBER, Line, lines_of, triples_of
 from langgraph_rag.tools.facts.statements import Topic
-from langgraph_rag.tools.facts.wholeness import CHECKS_NUMBER
 from langgraph_rag.tools.ingest.spans import blocks_of_code, identifiers, is_code, spot, within
 
 TRAINED_PIPELINE, RULES = "en_core_web_sm", "rules"
