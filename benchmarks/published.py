@@ -110,9 +110,10 @@ def with_table(readme: str, figures: Mapping[str, Any]) -> str:
     begin, end = _MARKS
     asked = max((row["questions"] for row in figures["ours"].values()), default=0)
     text = (
-        "R@5 on the sample of 2WikiMultiHopQA on which HippoRAG 2 and its successors report. Their figures are\n"
-        "theirs, for its 1,000 questions, and were not measured here. Ours are of the offline model\n"
-        f"(`{figures['command']}` at {figures['commit']}, {asked} questions).\n\n{table(figures)}"
+        "R@5 on the sample of 2WikiMultiHopQA on which HippoRAG 2 and its successors report: their figures, for its "
+        "1,000 questions,\n"
+        f"beside ours without a language model (`{figures['command']}` at {figures['commit']}, {asked} questions).\n\n"
+        f"{table(figures)}"
     )
     filled, places = re.subn(f"{begin}.*?{end}", lambda _: f"{begin}\n{text}{end}", readme, flags=re.DOTALL)
     if places != 1:

@@ -6,6 +6,7 @@ ROOT holds a folder with corpus.jsonl and questions.jsonl for each data set, KBS
 each. The questions are drawn by a seed. Hard ones: half from MuSiQue's of three and four hops, half from
 2WikiMultiHopQA. Plain ones: a third each from HotpotQA, MuSiQue's of two hops, and those of 2WikiMultiHopQA with two
 gold passages. A strong model is slow or expensive, so all outcomes are kept, and a stopped run goes on where it was.
+One method alone has results of its own, `strong_METHOD.json`.
 """
 
 import argparse
@@ -50,7 +51,8 @@ def main() -> None:
         for kind, methods in found.items()
         for name, row in methods.items()
     ]
-    report("strong", arguments.root, {"seed": arguments.seed, "questions": arguments.questions, **found}, rows)
+    name = "strong" if "," in arguments.method else f"strong_{arguments.method}"
+    report(name, arguments.root, {"seed": arguments.seed, "questions": arguments.questions, **found}, rows)
 
 
 async def _ask(method: str, kind: str, arguments: argparse.Namespace) -> dict[str, float]:
