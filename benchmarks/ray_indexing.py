@@ -17,7 +17,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,6 +48,7 @@ from langgraph_rag.tools.ingest.stages import (
 )
 
 _HERE = Path(__file__).parent
+_TIMED = 400  # passages whose stages are timed
 _FILES, _CALL = 8, 0.5  # files of the corpus; seconds of a call of the scripted model
 _PORTS = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
 _ALIKE = 1e-5  # difference of vectors, as batches differ
@@ -150,11 +151,11 @@ def _given(address: str) -> Iterator[str]:
 
 
 def _stage_times(folder: Path, files: list[str]) -> dict[str, float]:
-    """Return the milliseconds of processor time that each stage takes for a passage, in this process."""
+    """Return the milliseconds of processor time that each stage takes for one of a few passages, in this process."""
     embeddings, extractor, times = MiniLMEmbeddings(), ParseExtractor(), dict[str, float]()
     splitter = Splitter(tokens_of(embeddings))
     stages: dict[str, Callable[[Any], Any]] = {
-        "read": lambda _: document_rows(read_documents(files)),
+        "read": lambda _: document_rows(read_documents(files[:1])[:_TIMED]),
         "split": lambda rows: split(rows, splitter),
         "analyse": lambda rows: analyse(rows, extractor.pipeline),
         "embed": lambda rows: embed(rows, partial(embed_texts, embeddings), embeddings.model_name),
@@ -228,9 +229,10 @@ def _killed(
         moments.append(chance.uniform(0, seconds / (arguments.kills + 1)))
         time.sleep(moments[-1])
         ended = _worker() if number % 2 == 0 else driver.pid
-        if ended:
-            os.kill(ended, signal.SIGKILL)
-            ends.append("worker" if number % 2 == 0 else "driver")
+        with suppress(ProcessLookupError):  # it may have ended by itself
+            if ended:
+                os.kill(ended, signal.SIGKILL)
+                ends.append("worker" if number % 2 == 0 else "driver")
         if number % 2 == 0:
             driver.wait()
     return moments, log, ends
