@@ -145,13 +145,13 @@ def test_a_folder_of_programs_is_read_where_it_is_named_itself(tmp_path: Path) -
 def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others: dict[str, str | bytes] = {"a/b.eml": "x", "c.EML": "x", "Makefile": "x", "d.jpg": b"\xff", ".e/f.jpg": "x"}
+    others: dict[str, str | bytes] = {"a/b.epub": "x", "c.EPUB": "x", "Makefile": "x", "d.jpg": b"\xff", ".e/f.jpg": "x"}
     monkeypatch.chdir(write(tmp_path, {"heron.txt": "Herons wait for fish.", **others}))
 
     run("index", ".", "--kb", "kb")
 
     said = run("index", tmp_path, "--kb", "kb").stderr
-    assert "Left out: 4 files of other kinds (.eml, no ending, .jpg); name a file to have it read: .json" in said
+    assert "Left out: 4 files of other kinds (.epub, no ending, .jpg); name a file to have it read: .json" in said
     assert "Left out" not in run("index", "heron.txt", "--kb", "kb").stderr
 
 
@@ -588,7 +588,7 @@ def test_an_id_with_another_text_is_refused_with_what_to_do_and_replaced_by_an_u
 
 def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_else(noted: Path) -> None:
     with KnowledgeBase.open("notes") as kb:
-        for source in ("docs/mail.eml", "uploaded.md", "https://docs/page.md", "docs.md", "../docs/far.md"):
+        for source in ("docs/mail.epub", "uploaded.md", "https://docs/page.md", "docs.md", "../docs/far.md"):
             kb.add([{"text": f"This is {source}.", "title": source, "source": source}], progress=False)
     (noted / "docs/tern.md").unlink()
     (noted / "more/heron.txt").unlink()
@@ -601,7 +601,7 @@ def test_an_update_of_a_folder_removes_the_files_gone_from_it_and_from_nowhere_e
 
     assert "2 files gone (docs/gull.md, docs/tern.md): 1 passage removed.\n" in updated
     assert titles() == [
-        "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/mail.eml", "https://docs/page.md",
+        "../docs/far.md", "Gull", "Herons", "Kell", "Ost", "docs.md", "docs/mail.epub", "https://docs/page.md",
         "uploaded.md",
     ]  # fmt: skip
     assert "gone" not in run("index", "docs", "--kb", "notes", "--update").stdout
@@ -1480,19 +1480,19 @@ BAD_SOURCES: dict[str, tuple[dict[str, str | bytes], str, list[str]]] = {
         ["a.jsonl, line 1: expected a JSON object, got", "a.jsonl, line 2: expected a text", "... and 6 more"],
     ),
     "a file of an unknown kind": (
-        {"a.eml": "PK\0"},
-        "docs/a.eml",
+        {"a.epub": "PK\0"},
+        "docs/a.epub",
         [
-            "a.eml: expected UTF-8 text, got byte 0x0 at 2",
-            "read mails and the like with a LangChain document loader",
+            "a.epub: expected UTF-8 text, got byte 0x0 at 2",
+            "read other kinds with a LangChain document loader",
         ],
     ),
     "a folder with nothing to read": (
-        {"a.eml": "PK"},
+        {"a.epub": "PK"},
         "docs",
         [
             "docs: expected files with text ending in",
-            "found none; name a file to have it read: .json row by row, others as plain text; read mails",
+            "found none; name a file to have it read: .json row by row, others as plain text; read other kinds",
         ],
     ),
     "one id with two texts": (

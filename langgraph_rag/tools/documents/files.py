@@ -19,6 +19,7 @@ from langgraph_rag.errors import DocumentError, MissingExtraError
 from langgraph_rag.naming import expect_name, first_problems
 from langgraph_rag.progress import hidden
 from langgraph_rag.records import Passage
+from langgraph_rag.tools.documents.mail import read_mail
 from langgraph_rag.tools.documents.markdown import read_markdown, section_title
 from langgraph_rag.tools.documents.not_text import leads_on, told_once, without_what_is_no_text
 from langgraph_rag.tools.documents.office import read_slides, read_workbook
@@ -76,7 +77,7 @@ def _underlined(text: str) -> int:
     return sum(abs(len(rule) - len(heading)) <= 1 for heading, rule in rules)
 
 
-JSON, JSON_LINES, TABLES, MARKDOWN, RST, HTML, WORD, EXCEL, POWERPOINT, PDF = (
+JSON, JSON_LINES, TABLES, MARKDOWN, RST, HTML, WORD, EXCEL, POWERPOINT, PDF, MAIL = (
     {".json"},
     {".jsonl", ".ndjson"},
     {".csv", ".tsv"},
@@ -87,11 +88,12 @@ JSON, JSON_LINES, TABLES, MARKDOWN, RST, HTML, WORD, EXCEL, POWERPOINT, PDF = (
     {".xlsx", ".xlsm"},
     {".pptx", ".pptm"},
     {".pdf"},
+    {".eml"},
 )
-SOUGHT = sorted(JSON_LINES | TABLES | MARKDOWN | RST | HTML | WORD | EXCEL | POWERPOINT | PDF | {".txt"})
+SOUGHT = sorted(JSON_LINES | TABLES | MARKDOWN | RST | HTML | WORD | EXCEL | POWERPOINT | PDF | MAIL | {".txt"})
 """The kinds that are read in folders, where most JSON files are settings."""
 READABLE = sorted(JSON.union(SOUGHT))
-OTHERS = "read mails and the like with a LangChain document loader and give them to KnowledgeBase.add"
+OTHERS = "read other kinds with a LangChain document loader and give them to KnowledgeBase.add"
 NAMED = f"name a file to have it read: {', '.join(sorted(JSON))} row by row, others as plain text; {OTHERS}"
 OLDER = {".doc": ".docx", ".odt": ".docx", ".rtf": ".docx", ".xls": ".xlsx", ".xlsb": ".xlsx", ".ods": ".xlsx"} | {
     ".ppt": ".pptx", ".odp": ".pptx",
@@ -450,6 +452,8 @@ def _of_text(file: Path, given: str) -> list[dict[str, object]]:
     from langgraph_rag.tools.documents.word import word_to_html
 
     kind = _kind(file)
+    if kind in MAIL:
+        return _of_mail(file)
     if kind in WORD:
         return _sections_of_page(_read_office(file, word_to_html), file)
     text = _read(file, decoded_page if kind in HTML else decoded)
@@ -467,6 +471,21 @@ def _of_text(file: Path, given: str) -> list[dict[str, object]]:
         return _sections(text, file)
     opening = "" if kind in _AS_THEY_ARE else opening_of(text)
     return [{"title": opening or _name_of(file), "text": text}]
+
+
+def _of_mail(file: Path) -> list[dict[str, object]]:
+    """Return a mail as a text with its head, so that its turns have their writers."""
+    from langgraph_rag.tools.documents.html import read_html
+
+    try:
+        mail = read_mail(_bytes(file))
+        text = mail.text or read_html(mail.html).markdown.strip()
+    except ValueError as error:
+        raise DocumentError(f"{file}: {error}") from error
+    metadata = {"attachments": mail.attached} if mail.attached else {}
+    return [
+        {"title": mail.subject[:LONGEST_NAME] or _name_of(file), "text": f"{mail.head}\n\n{text}", "metadata": metadata}
+    ]
 
 
 def _of_notebook(text: str) -> str:
