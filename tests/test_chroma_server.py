@@ -18,6 +18,7 @@ from langgraph_rag.concurrency.background import run_in_background
 from langgraph_rag.context import Search
 from langgraph_rag.errors import EmbeddingsMismatchError, KnowledgeBaseError, VectorServerError
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
+from langgraph_rag.tools.stores.chroma import on_server
 
 pytestmark = pytest.mark.usefixtures("localhost")
 SEARCHES: tuple[Search, ...] = ("dense", "bm25", "hybrid", "graph")
@@ -71,6 +72,17 @@ def found(kb: KnowledgeBase) -> dict[str, float]:
     triples = {str(fact["triple"]): 1.0 for fact in run_in_background(kb.asearch_triples(query, 50))}
     cosines = run_in_background(kb.apassage_cosines([query], ["vint", "holm", "unknown", "skellby", "heron"]))
     return passages | triples | {id_: float(near[0]) for id_, near in cosines.items()}
+
+
+def test_the_index_of_a_server_compares_as_many_vectors_as_it_takes_to_miss_none(
+    server: ChromaServer,
+) -> None:
+    """With Chroma's 100, one of the 50 nearest of 7,000 is missed, as in collections that were made before."""
+    client = on_server(server.url, "early").connect()
+    client._api.get_or_create_collection("early-passages", configuration={"hnsw": {"space": "cosine"}})
+    assert client.collection("early-passages")._model.configuration_json["hnsw"]["ef_search"] == 1000
+    assert client.collection("early-passages")._model.configuration_json["hnsw"]["space"] == "cosine"
+    client.close()
 
 
 # --- the same as in the folder ---------------------------------------------------------------------------------------

@@ -145,7 +145,13 @@ def test_a_folder_of_programs_is_read_where_it_is_named_itself(tmp_path: Path) -
 def test_files_of_other_kinds_are_told_but_not_those_of_the_knowledge_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others: dict[str, str | bytes] = {"a/b.epub": "x", "c.EPUB": "x", "Makefile": "x", "d.jpg": b"\xff", ".e/f.jpg": "x"}
+    others: dict[str, str | bytes] = {
+        "a/b.epub": "x",
+        "c.EPUB": "x",
+        "Makefile": "x",
+        "d.jpg": b"\xff",
+        ".e/f.jpg": "x",
+    }
     monkeypatch.chdir(write(tmp_path, {"heron.txt": "Herons wait for fish.", **others}))
 
     run("index", ".", "--kb", "kb")

@@ -24,6 +24,7 @@ from langgraph_rag.tools.stores.protocols import Matrix
 
 FOLDER = "folder"  # instead of the address of a server
 _ADDRESS = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
+_LOOKED_AT = 1000  # vectors that a server's index compares; with Chroma's 100, of 50 nearest of 7,000 one is missed
 _TIMEOUT = 30.0  # seconds to wait for each answer of a server
 NEEDS_WRITING = "a knowledge base needs a folder that can be written to, unless it is opened with `read_only=True`"
 UNWRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
@@ -173,6 +174,13 @@ class _Server(_Client):
         api: Any = System(settings).instance(ServerAPI)
         api._session.timeout = _TIMEOUT
         super().__init__(api)
+
+    def collection(self, name: str) -> Any:
+        """Return a collection whose index compares more vectors than Chroma has it do."""
+        collection = super().collection(name)
+        if (collection._model.configuration_json.get("hnsw") or {}).get("ef_search") != _LOOKED_AT:
+            collection.modify(configuration={"hnsw": {"ef_search": _LOOKED_AT}})
+        return collection
 
     def close(self) -> None:
         self._api._session.close()
