@@ -17,6 +17,8 @@ SHOWN = [
     passage("Jon Rask", "Jon Rask (born 12 May 1940) is a Danish director.", "He has two daughters."),
     passage("Ida Moss", "Ida Moss was a singer.", "Born in Ostby, the daughter of a cooper, she sang in Kell."),
     passage("Pellworth", "Pellworth is a town in Kell.", "Its harbour was closed in 1811."),
+    passage("Vale Road", "Vale Road is 74 kilometres long.", "Forty-one people live there.", "It opened in 1934."),
+    passage("Kai Rand", "Kai Rand was a painter.", "Kai Rand never married Ida Moss.", "Kai Rand died in Ostby."),
 ]
 DIED = "Where did the director of The Salt Road die?"
 BORN = "When was the director of The Salt Road born?"
@@ -48,6 +50,12 @@ def supported(question: str, answer: str, shown: list[Record] = SHOWN) -> Suppor
         ("Is Pellworth a town in Kell?", "yes"),
         ("In which town was Ida Moss born?", "Ostby"),  # "Ostby, the daughter of" is about her
         ("Hvor ligger Pellworth?", "Kell"),
+        ("Who directed The Salt Road?", "O. Vint"),
+        ("How many people live on Vale Road?", "41"),
+        ("How long is Vale Road?", "seventy-four kilometres"),
+        ("How long is Vale Road?", "74 km"),
+        ("When did Orla Vint die?", "Jun. 9, 1990"),
+        ("Did Kai Rand marry Ida Moss?", "no"),
     ],
 )
 def test_an_answer_is_supported_where_it_stands_in_a_sentence_that_bears_on_the_question(
@@ -69,6 +77,9 @@ def test_an_answer_is_supported_where_it_stands_in_a_sentence_that_bears_on_the_
         (DIED, "unanswerable"),
         (DIED, "The place of death is not given in the passages."),
         (DIED, "Nobody knows"),
+        ("Who directed The Salt Road?", "J. Vint"),
+        ("How long is Vale Road?", "74 miles"),
+        ("How many people live on Vale Road?", "forty-two"),
         (SAME.replace("Orla Vint", "Ada Moss").replace("Jon Rask", "Bo Lund"), "yes"),
     ],
 )
@@ -86,6 +97,8 @@ def test_an_answer_that_stands_nowhere_and_a_refusal_are_not_supported(question:
         ("Who directed The Salt Road?", "1968"),
         ("Who directed The Salt Road?", "Pellworth"),  # a town for a person
         (DIED, "Pellworth"),  # a sentence about something else
+        ("Where did Kai Rand die?", "Kell"),  # a sentence with more of the question has another place
+        ("Did Kai Rand ever marry Ida Moss?", "yes"),  # "never"
         (OLDER, "Grey Water"),  # its director is younger
         (SAME.replace("Jon Rask", "Ada Moss"), "yes"),  # nothing about one of them
     ],

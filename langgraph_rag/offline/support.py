@@ -4,19 +4,22 @@ No model is asked. Where sentences state by what two things are compared, it is 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from langgraph_rag.normal_forms import apart
 from langgraph_rag.offline.compare import compare, judge, look_up
 from langgraph_rag.offline.confirm import confirm
+from langgraph_rag.offline.descriptions import descriptions
 from langgraph_rag.offline.pages import DEFINED, Line, Pages, key_of
 from langgraph_rag.offline.question import PERSONS, PLACES, Question, analyse
-from langgraph_rag.offline.reading import weight_of, weights
+from langgraph_rag.offline.reading import read, weight_of, weights
 from langgraph_rag.offline.words import (
     DEMONYM,
+    DENIAL,
     LIKELY,
     SURE,
     date_of,
+    is_measured,
     name_likeness,
     name_words,
     number_of,
@@ -25,16 +28,23 @@ from langgraph_rag.offline.words import (
 )
 from langgraph_rag.records import Evidence, Record, Supported, evidence_of
 from langgraph_rag.refusals import is_refusal
-from langgraph_rag.tools.ingest.spans import DATE, NUMBER, spot
+from langgraph_rag.tools.ingest.spans import DATE, MONTHS, NUMBER, spot
 
 _VERDICT = re.compile(r"\W*(yes|no|both|neither|same|equal)\b", re.IGNORECASE)
 _COUNTED = re.compile(rf"\d|{NUMBER.pattern}", re.IGNORECASE)
 _DATED = re.compile(rf"\d|{NUMBER.pattern}|{DATE.pattern}|\b(?:century|decade)\b", re.IGNORECASE)
+_WRITTEN = re.compile(NUMBER.pattern, re.IGNORECASE)
+_NONE = re.compile(rf"{DENIAL.pattern}|\bno\b", re.IGNORECASE)
+_WORD = re.compile(r"[\s-]?[^\W\d_]+")
+_SCALES = frozenset({"hundred", "thousand", "million", "billion"})
+_SHORT_MONTH = re.compile(rf"\b({'|'.join(month[:3] for month in MONTHS)}|Sept)\b\.?(?=,? \d)", re.IGNORECASE)
+_MONTH = {month[:3]: month.title() for month in MONTHS}
 _HOW_MANY = re.compile(r"\bhow (?:many|much)\b|\bnumber of\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?:the|an?)\s+(?=\S)", re.IGNORECASE)
 _BEARING = 0.12  # least share of the weight of a question's words in a sentence and one that it leads to
 _CONFIRMING = 0.5  # the same for a sentence that a verdict rests on
 _MOST_CLAIMS = 50  # that are looked up
+_CLEAR = 5.0  # least score of a reading that contradicts an answer
 _SAME_ORIGIN = 4  # first letters that "Norway" and "Norwegian" share
 
 
@@ -47,10 +57,11 @@ def support_of(question: str, answer: str, passages: Sequence[Record], step: int
 
     Returns:
         "yes" if the whole answer stands there; "partly" if a part of it does, or only in sentences about something
-        else, or a comparison of stated facts comes to something else; "no" if nothing does, also for a refusal.
+        else, or the sentences clearly state something else; "no" if nothing does, also for a refusal.
     """
     if is_refusal(answer):
         return "no", []
+    answer = _SHORT_MONTH.sub(lambda month: _MONTH[month[1][:3].lower()], answer)
     told = {line: passage for passage in passages for line in _lines(passage)}
     supported, lines = _support(question, answer, Pages(told))
     return supported, [evidence_of(told[line], line.text, step) for line in dict.fromkeys(lines)]
@@ -106,9 +117,16 @@ def _confirmed(text: str, question: Question, verdict: str, pages: Pages) -> tup
     if found:
         return "yes" if found == verdict else "partly", lines
     bearing, place = max(((share, place) for place, share in enumerate(_bearing(text, pages))), default=(0.0, 0))
-    held = all(map(pages.hold, question.given))
+    held = all(map(pages.hold, question.given)) and not (verdict == "yes" and _denied(text, pages))
     supported: Supported = "yes" if held and bearing >= _CONFIRMING else "partly" if bearing else "no"
     return supported, pages.lines[place : place + 1] if bearing else []
+
+
+def _denied(text: str, pages: Pages) -> bool:
+    """Return whether a sentence with most of the words of a question denies something, unless the question does."""
+    said = _said(text, pages)
+    best = [line.text for line, share in zip(pages.lines, said, strict=True) if share == max(said)]
+    return not _NONE.search(text) and any(map(_NONE.search, best))
 
 
 # --- names, dates and numbers ----------------------------------------------------------------------------------------
@@ -118,7 +136,25 @@ def _claimed(text: str, question: Question, answer: str, pages: Pages) -> tuple[
     best = [max(places, key=bearing.__getitem__) for places in standing if places]
     whole = len(best) == len(claims) and all(bearing[place] >= _BEARING for place in best)
     found = [pages.lines[place] for place in best]
-    return "yes" if whole and _is_of_kind(text, question, answer, pages) else "partly" if found else "no", found
+    borne_out = whole and _is_of_kind(text, question, answer, pages) and not _contradicted(text, answer, best, pages)
+    return "yes" if borne_out else "partly" if found else "no", found
+
+
+def _contradicted(text: str, answer: str, places: Sequence[int], pages: Pages) -> bool:
+    """Return whether a sentence with more of the words of a simple question clearly has another answer of its kind."""
+    found = None if descriptions(text) else read(text, pages, 0)
+    if found is None or found.score < _CLEAR or len(found.lines) > 1 or name_words(found.answer) & name_words(answer):
+        return False
+    said = _said(text, pages)
+    more = said[pages.lines.index(found.lines[0])] > max(said[place] for place in places)
+    kinds = {span.kind for span in spot(answer)}
+    return more and kinds in ({"date"}, {"name"}) and kinds == {span.kind for span in spot(found.answer)}
+
+
+def _said(text: str, pages: Pages) -> list[float]:
+    """Return, for each sentence, the share of a question whose words it has."""
+    weight = weights(stems(text), pages.lines)
+    return [weight_of(weight, line.words & weight.keys()) for line in pages.lines]
 
 
 def _claims(text: str, answer: str, pages: Pages) -> list[str]:
@@ -126,8 +162,19 @@ def _claims(text: str, answer: str, pages: Pages) -> list[str]:
     if any(_stands(answer, line) for line in pages.lines):
         return [answer]
     asked = name_words(text)
-    added = dict.fromkeys(span.text for span in spot(answer) if not name_words(span.text) <= asked)
+    added = dict.fromkeys(claim for claim in _spans(answer) if not name_words(claim) <= asked)
     return [*added][:_MOST_CLAIMS] or [answer]
+
+
+def _spans(answer: str) -> Iterator[str]:
+    """Yield names, dates, and numbers with their scale or unit: "ninety thousand", "74 km"."""
+    end = 0
+    for span in spot(answer):
+        following = _WORD.match(answer, span.end) if span.kind == "number" else None
+        more = following and (is_measured(span.text + following[0]) or following[0].strip() in _SCALES)
+        if span.start >= end:
+            end = following.end() if following and more else span.end
+            yield answer[span.start : end]
 
 
 def _stands(claim: str, line: Line) -> bool:
@@ -138,7 +185,7 @@ def _stands(claim: str, line: Line) -> bool:
     if spans := spot(claim):
         names = [line.topic, *(span.text for span in spot(line.text) if span.kind == "name")]
         return len(spans) == 1 and any(
-            name_likeness(claim, name) >= SURE or _same_origin(claim, name) for name in names
+            name_likeness(claim, name) >= SURE or _same_origin(claim, name) or _shortens(claim, name) for name in names
         )
     words = stems(claim)
     return bool(words) and set(words) <= line.words
@@ -158,8 +205,29 @@ def _dated(claim: str, text: str) -> bool:
 
 
 def _counted(claim: str, text: str) -> bool:
+    """Return whether a text has a number, if both have units in the same or a converted one."""
     wanted = number_of(claim)
-    return not date_of(claim) and any(number_of(found[0]) == wanted for found in NUMBER.finditer(text))
+    if wanted is None or date_of(claim):
+        return False
+    for found in _WRITTEN.finditer(text):
+        following = _WORD.match(text, found.end())
+        measured = found[0] + (following[0] if following else "")
+        unit = is_measured(claim) and is_measured(measured)
+        if wanted == number_of(measured if unit else found[0]):
+            return True
+    return False
+
+
+def _shortens(claim: str, name: str) -> bool:
+    """Return whether a claim is a name with initials: "A. Holm"."""
+    short, words = claim.replace(".", " ").split(), name.split()
+    pairs = [*zip(short, words, strict=False)]
+    return (
+        len(short) == len(words) > 1
+        and "." in claim
+        and short[-1] == words[-1]
+        and all(one == word or (len(one) == 1 and word.startswith(one)) for one, word in pairs)
+    )
 
 
 def _same_origin(claim: str, name: str) -> bool:

@@ -65,6 +65,8 @@ _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _MONTH_NUMBER = {month: number for number, month in enumerate(MONTHS, start=1)}
 _NUMBER_WORDS = {word: value for value, word in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve".split())}  # fmt: skip
+_TENS = {word: value for value, word in enumerate(
+    "twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)}  # fmt: skip
 _SCALE = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9,
           "kilomet": 1e3, "centimet": 0.01, "metre": 1.0, "meter": 1.0, "mile": 1609.3, "feet": 0.3048,
           "yard": 0.9144}  # fmt: skip
@@ -158,14 +160,25 @@ def number_of(text: str) -> float | None:
     if found := re.search(r"\d[\d,]*(?:\.\d+)?", text):
         value, rest = float(found[0].replace(",", "")), text[found.end() :]
     else:
-        value = next((float(_NUMBER_WORDS[word]) for word in normalise(text).split() if word in _NUMBER_WORDS), -1.0)
-        rest = text
+        value, rest = _in_words(normalise(text).split()), text
     if value < 0:
         return None
     if unit := _UNIT.match(rest):
         return value * _UNITS[unit[1]]
     scale = _SCALES.search(rest)
     return value * (_SCALE[scale[0].lower()] if scale else 1.0)
+
+
+def _in_words(words: list[str]) -> float:
+    """Return the first number among words: "seventy", "four" is 74; -1 if there is none."""
+    place = next((place for place, word in enumerate(words) if word in _TENS or word in _NUMBER_WORDS), None)
+    if place is None:
+        return -1.0
+    one, following = words[place], [*words, ""][place + 1]
+    if one in _TENS:
+        ones = _NUMBER_WORDS.get(following, 0)
+        return 10.0 * _TENS[one] + ones % 10
+    return float(_NUMBER_WORDS[one])
 
 
 def is_measured(text: str) -> bool:
