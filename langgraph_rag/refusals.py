@@ -35,7 +35,11 @@ _INFORMATION = f"{_DETAILS}|evidence|answer"
 _WHERE = (
     "about|on|regarding|concerning|in|from|for|to|which"  # after "no information"; "No information leaked" is a fact
 )
-_SORRY = "|sorry|i_m_sorry|i_am_sorry|unfortunately|so|thus|therefore |but"
+_SORRY = (
+    "|sorry|i_m_sorry|i_am_sorry|i_apologize|i_apologise|i_m_afraid|i_am_afraid|i_regret|unfortunately|so|thus"
+    "|therefore|as_an_ai|as_an_ai_model|as_an_ai_language_model |but|that|no_but"
+)
+_SOUGHT = "|any|the|an|a answer|mention|information|evidence|indication|details|reference"
 _WANTED = "question|questions|query|queries|information|retrieval|search"
 
 
@@ -70,9 +74,11 @@ _TOLD_SO = (
     f"it|the_answer isn_t in {_THE_TEXTS}",
     f"|it|this|the_answer|an_answer|the_question|this_question {_CANNOT} be {_FOUND_OUT}",
     f"|i|we {_CANNOT} {_FIND_OUT}",
+    "i|we have no information|evidence|context|data .|on|about|regarding|to|from|in",
     "|i|we cannot|can_not say|tell|find",
+    f"i|we {_CANNOT} find {_SOUGHT} in|from|about|of|on|to|for|regarding|that|which|.",
     "|i|we can_t say|tell .",
-    f"|i_am|i_m|we_are unable to say|tell|find|{_FIND_OUT}",
+    f"|i_am|i_m|i_was|we_are|we_were unable to say|tell|find|{_FIND_OUT}",
     f"|it_is|it_s not_possible|impossible to say|tell|know|{_FIND_OUT}",
     "i|we do_not|don_t know .|who|whom|whose|which|what|when|where|whether|if|the|this|that|from|based",
     "|i_am|i_m|we_are unsure|uncertain|not_sure .|who|whom|whose|which|what|when|where|whether|if|about|from|based",
@@ -94,6 +100,10 @@ _TOLD_SO = (
     f"neither |of_the|of_these {_TEXTS} {_SAYS}",
     f"{_THE_TEXTS} do|does|don|doesn|did|didn not|t |explicitly|directly {_SAY}",
     f"{_THE_TEXTS} {_HOLD} no|nothing {_FURTHER} {_INFORMATION}|.",
+    f"{_THE_TEXTS} make|makes no mention",
+    f"{_THE_TEXTS} i|we was|were|am|are given|shown do|does|don|doesn not|t |explicitly|directly {_SAY}",
+    f"|the|this|that|such|an information|answer is not available|present|contained|included in {_THE_TEXTS}",
+    "|the available evidence does not allow|permit",
     f"no {_FURTHER} {_TEXTS} {_SAYS}",
     f"none|nothing of|in {_THE_TEXTS} {_SAYS}",
     "nothing relevant|useful|helpful|new |was |found .",
@@ -104,7 +114,7 @@ _BEGINNINGS = _by_first_word(
     (
         ".",
         *(f"{_SORRY} {told}" for told in _TOLD_SO),
-        *(f"based_on|according_to|from|in {_THE_TEXTS} {told}" for told in _TOLD_SO),
+        *(f"based_on|according_to|from|in|after_reviewing|having_read |all {_THE_TEXTS} {told}" for told in _TOLD_SO),
     )
 )
 _NO_QUESTION = _by_first_word(
@@ -149,7 +159,7 @@ _IN_THE_TEXTS = (
 _NOT_TOLD = (
     r"(?:(?:is|are) missing|(?:is|are|was|were) (?:unknown|unspecified"
     rf"|not (?:(?:explicitly|directly|clearly) )?(?:known|found|{_STATED})){_IN_THE_TEXTS}?"
-    rf"|(?:cannot|can['’]t|could not) be (?:{_FOUND_OUT}){_IN_THE_TEXTS})"
+    rf"|(?:(?:cannot|can['’]t|could not) be (?:{_FOUND_OUT})|do(?:es)?(?: not|n['’]t) appear){_IN_THE_TEXTS})"
 )
 _SENTENCE = re.compile(
     rf"(?:{_ONE_CLAUSE}\b{_NOT_TOLD}|[Nn]o [a-z]{_ONE_CLAUSE}\b(?:is|are|was|were) (?:{_STATED}){_IN_THE_TEXTS})"
