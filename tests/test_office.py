@@ -12,6 +12,7 @@ from lxml.etree import SubElement
 from openpyxl import Workbook
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
+from openpyxl.comments import Comment
 from openpyxl.styles import Font
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
@@ -185,6 +186,72 @@ def test_first_rows_that_name_no_columns_are_read(tmp_path: Path) -> None:
     }
     years = _book(["Boat", 1904, 1911], ["Ada", 5, 6])
     assert _texts(_saved(tmp_path, years)) == {"Ada": "- 1904: 5\n- 1911: 6"}
+
+
+def test_formulas_that_have_no_value_are_counted_in_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = _saved(tmp_path, _book(["Boat", "Length", "Twice"], ["Ada", 30, "=2*B2"], ["Orla", 41, "=2*B3"]))
+
+    assert _texts(path) == {"Ada": "- Length: 30", "Orla": "- Length: 41"}
+    assert caplog.messages == [
+        f"{path}: 2 formulas without a value left out: open the file in Excel or LibreOffice, and save it there"
+    ]
+    sheet = b'<c r="A1" t="str"><f>IF(1,"")</f><v></v></c><c r="A2"><f>1+1</f><v>2</v></c><c r="A3"><f>A2</f><v/></c>'
+    assert office._without_value(sheet) == 1
+
+
+def test_hidden_rows_and_columns_are_left_out_but_not_filtered_and_collapsed_ones(tmp_path: Path) -> None:
+    book = _book(["Boat", "Cost", "Yard"], ["Ada", 4, "Kell"], ["Orla", 5, "Ost"], ["Mira", 6, "Ost"])
+    book.active.column_dimensions["B"].hidden = True
+    book.active.row_dimensions[2].hidden = True
+    book.active.row_dimensions[3].hidden = True
+    book.active.row_dimensions[3].outlineLevel = 1
+    assert _texts(_saved(tmp_path, book)) == {"Orla": "- Yard: Ost", "Mira": "- Yard: Ost"}
+
+    book.active.auto_filter.ref = "A1:C4"
+    book.active.auto_filter.add_filter_column(2, ["Ost"])
+    assert list(_texts(_saved(tmp_path, book))) == ["Ada", "Orla", "Mira"]
+
+
+def test_tables_side_by_side_are_read_one_by_one_but_not_parts_of_one_table(tmp_path: Path) -> None:
+    beside = _book(
+        ["Boat", "Built", None, "Name", "Age"],
+        ["Ada", 1904, None, "Bo", 40],
+        ["Orla", 1911, None, "Cy", 51],
+        [None, None, None, "Di", 62],
+    )
+    assert _texts(_saved(tmp_path, beside)) == {
+        "Ada": "- Built: 1904",
+        "Orla": "- Built: 1911",
+        "Bo": "- Age: 40",
+        "Cy": "- Age: 51",
+        "Di": "- Age: 62",
+    }
+    one = _book(["Boat", "Built", None, "2023", "2024"], ["Ada", 1904, None, 5, 6], ["Orla", 1911, None, 7, 8])
+    assert _texts(_saved(tmp_path, one))["Ada"] == "- Built: 1904\n- 2023: 5\n- 2024: 6"
+
+
+def test_a_table_may_begin_anywhere(tmp_path: Path) -> None:
+    book = _book([], [], [None, "Boat", "Trips", None], [None, None, 2023, 2024], [None, "Ada", 5, 6])
+    for merged in ("B3:B4", "C3:D3"):
+        book.active.merge_cells(merged)
+
+    assert _texts(_saved(tmp_path, book)) == {"Ada": "- Trips 2023: 5\n- Trips 2024: 6"}
+
+
+def test_notes_on_cells_and_the_lines_of_a_cell_are_told(tmp_path: Path) -> None:
+    book = _book(["Boat", "Price\n(EUR)", "Crew"], ["Ada", 800, "Bo Ek\nCy Ost"], ["Orla", 900, "Di Lee"])
+    book.active["B1"].comment = Comment("Without tax.", "Ada")
+    book.active["B3"].comment = Comment("Ada:\nUntil May.", "Ada")
+
+    assert _texts(_saved(tmp_path, book)) == {
+        "Ada": "- Price (EUR): 800\n- Crew: Bo Ek, Cy Ost\n- Note: Price (EUR): Without tax.",
+        "Orla": "- Price (EUR): 900\n- Crew: Di Lee\n- Note: Price (EUR): Without tax.; Price (EUR): Until May.",
+    }
+    threaded = _book(["Boat:", "Ada"], ["Yard:", "Kell"])
+    threaded.active["B2"].comment = Comment(
+        "[Threaded comment]\n\nYour version of Excel allows you to read this.\n\nComment:\n    Is it?", "tc={1}"
+    )
+    assert _texts(_saved(tmp_path, threaded)) == {"Sheet": "- Boat: Ada\n- Yard: Kell (Is it?)"}
 
 
 def test_a_sheet_of_notes_is_read_line_by_line(tmp_path: Path) -> None:

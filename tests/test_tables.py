@@ -58,6 +58,7 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
         ("name,died,town:\nAda,NULL,Tolmar,", "Ada", "- Town: Tolmar"),
         ("name,notes,born\nAda,one\u2028two\x85three,1850", "Ada", "- Notes: one two three\n- Born: 1850"),
         ('name;notes\nAda;"one\n\ntwo"', "Ada", "- Notes: one two"),
+        ('name;crew\nAda;"- Bo Ek\n- Cy, who\nleft.\n- Di"', "Ada", "- Crew: Bo Ek, Cy, who left. Di"),
         ("sep=;\nname, given;town\nAda;Tolmar", "Ada", "- Town: Tolmar"),
         ('"name, given, all";town\nAda;Tolmar', "Ada", "- Town: Tolmar"),
         ('name, town\nAda, "Tolmar, Ister"', "Ada", "- Town: Tolmar, Ister"),

@@ -1,5 +1,6 @@
 """Open XML files, of which Excel workbooks and PowerPoint presentations become documents here (extra `office`)."""
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from zipfile import ZipFile
 from lxml import etree
 
 from langgraph_rag.errors import DocumentError, MissingExtraError
+from langgraph_rag.naming import counted
 from langgraph_rag.tools.documents.rows import Documents, FieldNames, Placed, read_rows
 
 if TYPE_CHECKING:
@@ -79,10 +81,17 @@ def is_on(element: Any, path: str) -> bool | None:
     return None if element.find(path, NS) is None else value(element, path) not in _OFF
 
 
+_log = logging.getLogger(__name__)
 _LARGEST = 100_000_000  # bytes of text
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_WITHOUT_VALUE = re.compile(  # what is neither a result nor an empty text
+    rb"<c(?P<cell>\s[^<>]*)?>\s*<f(?:\s[^<>]*)?(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
+)
+_OF_TEXT = b't="str"'
+_REMARK = re.compile(r"\[Threaded comment\].*?\n\s*\w+:\n", re.DOTALL)  # what Excel writes for its older versions
 _DIGITS = 15  # of a number, as Excel shows it
 _MOST_MERGED = 10_000  # cells
-_SECTION = "Section"  # the name of the column with the heads of sections
+_SECTION, _NOTE = "Section", "Note"  # the names of the columns with the heads of sections, and with notes on cells
 _OF_CODES = re.compile(r"0{2,}(?:\\?-0+)*|0(?:\\?-0+)+")  # as of postal codes
 _LITERAL = re.compile(r"\"([^\"]*)\"|\\(.)|\[\$([^]-]*)[^]]*\]|\[[^]]*\]|_.|\*.")
 _BESIDE_DIGITS = rf"((?:{_LITERAL.pattern.replace('(', '(?:')}|[ $\u20ac\u00a3\u00a5%])*)"
@@ -95,8 +104,9 @@ _NUMBER = re.compile(r"^[-+$\u20ac\u00a3]?\d[\d.,: %/-]*(?:[^\W\d]{1,3})?$", re.
 def read_workbook(written: bytes, file: Path, names: FieldNames) -> Documents:
     """Read the rows of all tables in a workbook: of each sheet, below the first row that names several columns.
 
-    Formulas have the values that they had when the file was saved. Merged cells hold for all rows and columns that they
-    cover. Hidden sheets and struck out cells are left out. In workbooks of several sheets, rows name theirs.
+    Formulas have the values that they had when the file was saved; a warning counts those without. Merged cells hold
+    for all rows and columns that they cover. Hidden sheets, rows and columns, and struck out cells are left out; what a
+    filter or a collapsed group hides is only out of view. In workbooks of several sheets, rows name theirs.
 
     Raises:
         MissingExtraError: when openpyxl is not installed.
@@ -111,9 +121,16 @@ def read_workbook(written: bytes, file: Path, names: FieldNames) -> Documents:
     try:
         with ZipFile(BytesIO(written)) as given:
             check_size(given, _LARGEST)
+            empty = sum(_without_value(given.read(part)) for part in given.namelist() if _SHEET.fullmatch(part))
         sheets = load_workbook(BytesIO(written), data_only=True, rich_text=True).worksheets
     except Exception as error:  # any error, as files are broken in many ways
         raise ValueError(f"it cannot be read as an Excel workbook ({error}): save it as .xlsx in Excel") from error
+    if empty:
+        _log.warning(
+            "%s: %s without a value left out: open the file in Excel or LibreOffice, and save it there",
+            file,
+            counted(empty, "formula"),
+        )
     shown = [sheet for sheet in sheets if sheet.sheet_state == "visible"]
     documents: list[dict[str, object]] = []
     problems: list[str] = []
@@ -128,10 +145,11 @@ def read_workbook(written: bytes, file: Path, names: FieldNames) -> Documents:
 
 
 def _read_sheet(sheet: "Worksheet", file: Path, names: FieldNames, more: dict[str, str]) -> Documents:
-    """Read the tables of a sheet, which blank rows divide."""
+    """Read the tables of a sheet, which blank rows and columns divide."""
     documents: list[dict[str, object]] = []
     problems: list[str] = []
-    for rows in _tables(_rows(sheet, file)):
+    sides = [side for rows in _tables(_rows(sheet, file)) for side in _sides(rows)]
+    for rows in (table for side in sides for table in _tables(side)):
         found, bad = _read_rows(rows, sheet.title, file, names, more)
         documents += found
         problems += bad
@@ -148,6 +166,27 @@ def _tables(rows: Sequence[Placed]) -> Iterator[list[Placed]]:
             table = []
         table += found
     yield table
+
+
+def _sides(rows: Sequence[Placed]) -> Iterator[list[Placed]]:
+    """Yield the tables that stand side by side, or all rows, without the columns around them that are empty.
+
+    A table has several columns, and below their names another name in each of its rows.
+    """
+    columns = [*zip(*(row for _, row in rows), strict=True)]
+    filled = [any(cell and not isinstance(cell, _Merged) for cell in column) for column in columns]
+    runs = [[at for at, _ in run] for told, run in groupby(enumerate(filled), lambda one: one[1]) if told]
+    if len(runs) < 2 or not all(len(run) > 1 and _names_rows(columns[run[0]], columns[run[1]]) for run in runs):
+        told = [at for at, column in enumerate(columns) if any(column)]
+        runs = [[*range(told[0], told[-1] + 1)]] if told else []
+    for run in runs:
+        yield [(place, row[run[0] : run[-1] + 1]) for place, row in rows]
+
+
+def _names_rows(column: Sequence[str], beside: Sequence[str]) -> bool:
+    """Return whether a column has the names of the rows of a table, whose next column is given, too."""
+    _, *names = [cell for cell, other in zip(column, beside, strict=True) if other] or [""]
+    return bool(names) and all(names) and len({*names}) == len(names) and not any(map(_NUMBER.fullmatch, names))
 
 
 def _begins_anew(table: Sequence[Placed], found: Sequence[Placed]) -> bool:
@@ -174,12 +213,15 @@ def _read_rows(rows: Sequence[Placed], sheet: str, file: Path, names: FieldNames
     if len(table) < 2:  # no names of columns
         return read_rows(
             ["text"],
-            [(place, [" ".join(dict.fromkeys(filter(None, row)))]) for place, row in (*above, *table)],
+            [
+                (place, [" ".join(dict.fromkeys(_told(cell) for cell in row if cell))])
+                for place, row in (*above, *table)
+            ],
             file,
             {},
         )
     if not names and _are_properties([row for _, row in table]):
-        told = "\n".join(f"- {': '.join(cell.rstrip(':') for cell in row if cell)}" for _, row in table)
+        told = "\n".join(f"- {': '.join(_told(cell).rstrip(':') for cell in row if cell)}" for _, row in table)
         return read_rows(["title", "text", *more], [(table[0][0], [about or sheet, told, *more.values()])], file, {})
     if not names and _is_data([row for _, row in table]):
         table = [("", [""] * len(table[0][1])), *table]
@@ -189,8 +231,14 @@ def _read_rows(rows: Sequence[Placed], sheet: str, file: Path, names: FieldNames
     more = {**more, **({"Table": about} if about else {})}
     placed = list(_sections(body))
     of_sections = [_SECTION if _SECTION not in head else "Group"] if any(section for _, section in placed) else []
-    columns = [*_columns(head, [row for _, row in body]), *of_sections, *more]
-    body = [(place, [*row, *[section][: len(of_sections)], *more.values()]) for (place, row), section in placed]
+    columns = _columns(head, [row for _, row in body])
+    notes = [_notes(columns, head, row) for (_, row), _ in placed]
+    of_notes = [_NOTE if _NOTE not in head else "Remark"] if any(notes) else []
+    body = [
+        (place, [*row, *[section][: len(of_sections)], *[note][: len(of_notes)], *more.values()])
+        for ((place, row), section), note in zip(placed, notes, strict=True)
+    ]
+    columns += [*of_sections, *of_notes, *more]
     return read_rows(columns, body, file, names)
 
 
@@ -236,6 +284,7 @@ def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return different names of the columns; one that has cells and no name is named as Excel does."""
     from openpyxl.utils import get_column_letter
 
+    head = [" ".join(name.split()) for name in head]
     counts = Counter(head)
     letters = [get_column_letter(number) for number in range(1, len(head) + 1)]
     return [
@@ -246,22 +295,73 @@ def _columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+def _notes(columns: Sequence[str], head: Sequence[str], row: Sequence[str]) -> str:
+    """Return the notes on the cells of a row, and on the names of their columns."""
+    told = [
+        (column, cell.note)
+        for column, *cells in zip(columns, head, row, strict=True)
+        for cell in cells
+        if isinstance(cell, _Noted)
+    ]
+    return "; ".join(f"{column}: {note}" for column, note in told)
+
+
+def _told(cell: str) -> str:
+    return f"{cell} ({cell.note})" if isinstance(cell, _Noted) else cell
+
+
 class _Merged(str):
     """The text of a cell that covers several columns."""
 
     __slots__ = ()
 
 
+class _Noted(str):
+    """The text of a cell with a note on it."""
+
+    note: str
+
+
 def _rows(sheet: "Worksheet", file: Path) -> list[Placed]:
-    cells = [[_written(cell) for cell in row] for row in sheet.iter_rows()]
+    cells = [[_noted(cell) for cell in row] for row in sheet.iter_rows()]
     for merged in sheet.merged_cells.ranges:
         if merged.size["rows"] * merged.size["columns"] <= _MOST_MERGED:
-            value = cells[merged.min_row - sheet.min_row][merged.min_col - sheet.min_column]
-            for row in cells[merged.min_row - sheet.min_row : merged.max_row - sheet.min_row + 1]:
-                for column in range(merged.min_col - sheet.min_column, merged.max_col - sheet.min_column + 1):
+            value = cells[merged.min_row - 1][merged.min_col - 1]
+            for row in cells[merged.min_row - 1 : merged.max_row]:
+                for column in range(merged.min_col - 1, merged.max_col):
                     row[column] = _Merged(value) if merged.size["columns"] > 1 else value
-    place = f"{file}, sheet {sheet.title!r}, row"
-    return [(f"{place} {number}", row) for number, row in enumerate(cells, start=sheet.min_row)]
+    filtering = [sheet.auto_filter, *(table.autoFilter for table in sheet.tables.values())]
+    filtered = any(one and one.filterColumn for one in filtering)
+    rows = set() if filtered else {at for one in sheet.row_dimensions.values() if _is_hidden(one) for at in [one.index]}
+    hidden = [one for one in sheet.column_dimensions.values() if _is_hidden(one)]
+    columns = {at for one in hidden for at in range(one.min, one.max + 1)}
+    return [
+        (
+            f"{file}, sheet {sheet.title!r}, row {number}",
+            [cell for at, cell in enumerate(row, start=1) if at not in columns],
+        )
+        for number, row in enumerate(cells, start=1)
+        if number not in rows
+    ]
+
+
+def _is_hidden(dimension: Any) -> bool:
+    return bool(dimension.hidden and not dimension.outlineLevel)
+
+
+def _without_value(sheet: bytes) -> int:
+    """Return how many formulas of a sheet have no value, as in files that programs write."""
+    return sum(_OF_TEXT not in (found["cell"] or b"") for found in _WITHOUT_VALUE.finditer(sheet))
+
+
+def _noted(cell: Any) -> str:
+    text = _written(cell)
+    if not text or not cell.comment:
+        return text
+    noted = _Noted(text)
+    note = _REMARK.sub("", cell.comment.text, count=1).strip()
+    noted.note = " ".join(note.removeprefix(f"{cell.comment.author}:").split())
+    return noted
 
 
 def _written(cell: Any) -> str:

@@ -449,6 +449,7 @@ _DECLARED = re.compile(r"\s*sep=(.)\s*\n", re.IGNORECASE)  # as Excel reads it
 _QUOTED = re.compile('"[^"]*"')
 _NAMING, _NUMBERING = ("title", "name"), ("id", "index", "no", "nr", "#")
 _MISSING = {"null", "nan", "n/a", "#n/a"}
+_ITEM = re.compile(r"[-*\u2022] +")
 _LONGEST_CELL = 10_000_000  # characters
 
 Placed = tuple[str, list[str]]
@@ -563,9 +564,20 @@ def _described(columns: Sequence[str], naming: str, row: Sequence[str], place: s
     fields = _fields(columns, row, place)
     title = str(fields.get(naming, ""))
     named = {naming} if len(title) <= LONGEST_NAME else set()  # a longer one is told whole
-    told = {name: " ".join(str(cell).split()) for name, cell in fields.items() if name not in named}
+    told = {name: _in_line(str(cell)) for name, cell in fields.items() if name not in named}
     lines = [f"- {_label(name)}: {cell}" for name, cell in told.items() if cell.lower() not in _MISSING]
     return {**fields, "source": None, "title": title[:LONGEST_NAME], "text": "\n".join(lines) or title}
+
+
+def _in_line(cell: str) -> str:
+    """Return the lines of a cell in one: those of a list have commas between them, and not their marks."""
+    lines = [" ".join(line.split()) for line in cell.splitlines() if line.strip()]
+    items = [_ITEM.sub("", line) if lines[1:] else line for line in lines]
+    told = "".join(items[:1])
+    for line, item in zip(lines[1:], items[1:], strict=True):
+        is_item = item != line or not line[0].islower()
+        told += (", " if is_item and told[-1:].isalnum() else " ") + item
+    return told
 
 
 def _label(name: str) -> str:
