@@ -155,6 +155,18 @@ def test_headings_of_one_level_without_one_above_them_stand_for_themselves(tmp_p
         ("- [x] Sail\n- Row\n  - fast\n\n1. Swim", "- Sail\n- Row\n- Row: fast\n\n- 1. Swim"),
         ("12. Mai 1870 in Kell geboren.", "- 12. Mai 1870 in Kell geboren."),
         ("10<sup>6</sup> on the 20<sup>th</sup>, 3<sup>-5</sup>", "10^6 on the 20th, 3^-5"),
+        (
+            "x<sup>2</sup>, H<sub>2</sub>O, 2<sup>n</sup>, x<sup>n+1</sup>, by Ada<sup>a</sup>",
+            "x^2, H2O, 2^n, x^(n+1), by Adaa",
+        ),
+        (
+            "| | A1 | B2 |\n|-|-|-|\n| Power | 5 kW | 7 kW |\n| Weight: | 20 kg | 30 kg |\n| Seal | | yes |",
+            "- A1: Power: 5 kW\n- B2: Power: 7 kW\n- A1: Weight: 20 kg\n- B2: Weight: 30 kg\n- B2: Seal: yes",
+        ),
+        (
+            "| Yard | Price | Size |\n|-|-|-|\n| Kell | $5 | 3 m |\n| Ost | $7 | 4 m |",
+            "- Yard: Kell; Price: $5; Size: 3 m\n- Yard: Ost; Price: $7; Size: 4 m",
+        ),
         ("- Mill:\n  - owner: Ada\n    - since 1883", "- Mill:\n- Mill: owner: Ada\n- Mill: owner: Ada: since 1883"),
         ("- It was closed.\n  - Then it opened.", "- It was closed.\n- Then it opened."),
         ("It sails.[^1] Use `[^a]`.\n\n[^1]: By Ada.", "It sails. Use [^a].\n\nBy Ada."),

@@ -230,6 +230,15 @@ def test_tables_side_by_side_are_read_one_by_one_but_not_parts_of_one_table(tmp_
     assert _texts(_saved(tmp_path, one))["Ada"] == "- Built: 1904\n- 2023: 5\n- 2024: 6"
 
 
+def test_things_in_the_first_row_are_rows(tmp_path: Path) -> None:
+    book = _book(["Model", "A1", "B2"], ["Power", "5 kW", "7 kW"], ["Weight", "20 kg", "30 kg"], ["Seal", None, "yes"])
+
+    assert _texts(_saved(tmp_path, book)) == {
+        "A1": "- Power: 5 kW\n- Weight: 20 kg",
+        "B2": "- Power: 7 kW\n- Weight: 30 kg\n- Seal: yes",
+    }
+
+
 def test_a_table_may_begin_anywhere(tmp_path: Path) -> None:
     book = _book([], [], [None, "Boat", "Trips", None], [None, None, 2023, 2024], [None, "Ada", 5, 6])
     for merged in ("B3:B4", "C3:D3"):
@@ -333,6 +342,16 @@ def test_placeholders_are_read_in_the_order_of_their_layout(tmp_path: Path) -> N
     (document,) = read_documents(tmp_path)
 
     assert document["text"] == "Old\n\n- slow\n- heavy\n\nNew\n\nfast"
+
+
+def test_two_lists_side_by_side_stay_two(tmp_path: Path) -> None:
+    slides = Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[3])
+    for placeholder, text in zip(slide.placeholders, ("Boats", "Ada\nOrla", "Bo\nCy"), strict=False):
+        placeholder.text = text
+    slides.save(str(tmp_path / "boats.pptx"))
+
+    assert [document["text"] for document in read_documents(tmp_path)] == ["- Ada\n- Orla\n\n- Bo\n- Cy"]
 
 
 def test_struck_out_text_and_hidden_slides_are_left_out_and_lines_in_a_paragraph_stay_apart(tmp_path: Path) -> None:

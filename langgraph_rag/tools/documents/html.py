@@ -16,6 +16,7 @@ from langgraph_rag.characters import decoded
 from langgraph_rag.tools.documents.html_formulas import write_formulas
 from langgraph_rag.tools.documents.html_styles import KINDS, first_block, numeral, struck_by_style, write_counters
 from langgraph_rag.tools.documents.html_tables import make_tables, simplify_generated, simplify_tables
+from langgraph_rag.tools.documents.markdown_marks import power_of
 
 _NO_TEXT = (
     "script, style, template, noscript, svg, iframe, select, dialog, nav, footer, [role=navigation], [role=search], "
@@ -65,9 +66,6 @@ _BOX_TITLE = re.compile(
     "attention|caution|danger|error|hint|important|info|note|notice|see also|tip|warning|hinweis|achtung|remarque",
     re.IGNORECASE,
 )
-_SUM = re.compile(r"[-+\u2212]?\w+(?: ?[-+\u2212*/\u00b7] ?\w+)+|[-\u2212][a-z]")
-_EXPONENT = re.compile("[ijknxyNT]")  # others are often signs of notes
-_BASE = re.compile(r"(?:^|\W)(?:[^\W\d]|\d+)$|\)$")
 _LONGEST_BASE = 50
 _REFERENCE = re.compile(r"\s*\[[^][]{1,20}\]\s*")  # "[1]", "[note 2]"
 _MARK = re.compile(r"\W*(?:\d{1,3}|[a-z]|[ivx]{1,4}|[*\u2020\u2021\u00a7\u00b6]{1,3})\W*")
@@ -363,10 +361,8 @@ def _write_powers(page: BeautifulSoup) -> None:
     """Write raised sums and names of numbers as x^(n+1) and 2^n; what begins with a digit becomes so later."""
     for sup in page.find_all("sup"):
         before, text = str(_text_beside(sup, behind=False) or "")[-_LONGEST_BASE:], sup.get_text().strip()
-        if _SUM.fullmatch(text) and before[-1:].strip():
-            sup.replace_with(f"^({text})")
-        elif _EXPONENT.fullmatch(text) and _BASE.search(before):
-            sup.replace_with(f"^{text}")
+        if power := power_of(text, before):
+            sup.replace_with(power)
 
 
 def _is_sign(tag: Tag) -> bool:

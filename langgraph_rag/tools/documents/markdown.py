@@ -15,7 +15,8 @@ from markdown_it.tree import SyntaxTreeNode
 
 from langgraph_rag.normal_forms import words_of
 from langgraph_rag.tools.documents.markdown_boxes import without_boxes
-from langgraph_rag.tools.documents.markdown_marks import CUT, NOTE, POWER, SUBSTITUTIONS, parser
+from langgraph_rag.tools.documents.markdown_marks import CUT, NOTE, POWER, SUBSTITUTIONS, parser, power_of
+from langgraph_rag.tools.documents.rows import are_things_across
 from langgraph_rag.tools.ingest.spans import fenced
 from langgraph_rag.tools.ingest.splitting import turns_of
 
@@ -128,8 +129,12 @@ def _unstruck(blocks: Sequence[SyntaxTreeNode]) -> Iterator[SyntaxTreeNode]:
 
 
 def _by_turns(tokens: list[Token]) -> list[Token]:
-    """Return the tokens; the lines of a transcript stay lines."""
+    """Return the tokens; the lines of a transcript stay lines, and raised sums are written as powers."""
     for token in tokens:
+        children = token.children or []
+        for before, tag, raised in zip(children, children[1:], children[2:], strict=False):
+            if tag.content.lower() == "<sup>":
+                raised.content = power_of(raised.content, before.content) or raised.content
         if "\n" in token.content and token.children and turns_of(token.content):
             for child in token.children:
                 child.type = "hardbreak" if child.type == "softbreak" else child.type
@@ -382,13 +387,20 @@ def _indented(text: str) -> str:
 def _rows(table: SyntaxTreeNode) -> Iterator[str]:
     """Yield each row with the names of its columns: `- Product: HX-200; Price: 400`.
 
-    A table of properties describes one thing and has one property per row: `- Weight: 2 kg`.
+    A table of properties describes one thing and has one property per row: `- Weight: 2 kg`. One that compares several
+    things names each of them: `- HX-200: Weight: 2 kg`.
     """
     head, *bodies = table.children
     columns = [_line(cell).rstrip(_COLONS) for row in head.children for cell in row.children]
     of_properties = _OF_PROPERTIES.fullmatch("|".join(columns))
-    for row in (row for body in bodies for row in body.children):
-        cells = [_line(cell) for cell in row.children]
+    rows = [[_line(cell) for cell in row.children] for body in bodies for row in body.children]
+    if are_things_across([columns, *rows]):
+        for name, *cells in rows:
+            for thing, cell in zip(columns[1:], cells, strict=False):
+                if cell:
+                    yield f"- {': '.join(filter(None, (thing, name.rstrip(_COLONS), cell)))}"
+        return
+    for cells in rows:
         named = [(column, cell) for column, cell in zip(columns, cells, strict=False) if cell]
         fields = [f"{column}: {cell}" if column else cell for column, cell in named]
         of_one = [cells[0].rstrip(_COLONS), *cells[1:]]

@@ -15,6 +15,9 @@ from langgraph_rag.tools.documents import sphinx
 TAG = r"\{%[^{}]{0,500}%\}|\{\{[<%][^{}]{0,500}[>%]\}\}"  # of Liquid, and a short code of Hugo or Quarto
 CUT = "\0"  # where something is left out
 POWER = re.compile(r"[-\u2212+]?\d")  # "10<sup>6</sup>" is not 106
+_SUM = re.compile(r"[-+\u2212]?\w+(?: ?[-+\u2212*/\u00b7] ?\w+)+|[-\u2212][a-z]")
+_EXPONENT = re.compile("[ijknxyNT]")  # others are often signs of notes
+_BASE = re.compile(r"(?:^|\W)(?:[^\W\d]|\d+)$|\)$")
 NOTE = "note"  # the type of a node within a text, whose children are a note of Pandoc's
 SUBSTITUTIONS = "substitutions"  # of the environment: texts by name
 _MOST_EXPANDED = 10_000  # substitutions of a text
@@ -77,6 +80,13 @@ _LONGEST_FORMULA = 50  # lines
 _LONGEST_NOTE = 1_000  # characters
 
 _Shown = Callable[[re.Match[str]], str | None]
+
+
+def power_of(raised: str, before: str) -> str:
+    """Return a raised sum or name of a number as ^(n+1) or ^n; "" if it is another text, or stands behind none."""
+    if _SUM.fullmatch(raised) and before[-1:].strip():
+        return f"^({raised})"
+    return f"^{raised}" if _EXPONENT.fullmatch(raised) and _BASE.search(before) else ""
 
 
 def _mark(pattern: re.Pattern[str], shown: _Shown) -> Callable[[StateInline, bool], bool]:

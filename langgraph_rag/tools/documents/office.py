@@ -16,7 +16,7 @@ from lxml import etree
 
 from langgraph_rag.errors import DocumentError, MissingExtraError
 from langgraph_rag.naming import counted
-from langgraph_rag.tools.documents.rows import Documents, FieldNames, Placed, read_rows
+from langgraph_rag.tools.documents.rows import Documents, FieldNames, Placed, are_things_across, read_rows
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
@@ -225,6 +225,8 @@ def _read_rows(rows: Sequence[Placed], sheet: str, file: Path, names: FieldNames
         return read_rows(["title", "text", *more], [(table[0][0], [about or sheet, told, *more.values()])], file, {})
     if not names and _is_data([row for _, row in table]):
         table = [("", [""] * len(table[0][1])), *table]
+    if not names and are_things_across([row for _, row in table]):
+        table = [(table[0][0], [*row]) for row in zip(*(row for _, row in table), strict=True) if any(row[1:])]
     (_, head), *body = table
     if body[1:] and any(one == other != "" for one, other in zip(head, head[1:], strict=False)):  # names over several
         head = [" ".join(dict.fromkeys(filter(None, pair))) for pair in zip(head, body.pop(0)[1], strict=True)]
@@ -403,6 +405,7 @@ def _counted(number: float, form: str) -> str:
 _STRUCK = ("sngStrike", "dblStrike")
 _BREAK = "\v"
 _COUNTED = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
+_DIVIDED = "\n<hr>\n"  # so that two lists stay two
 _FURNITURE = ("DATE", "FOOTER", "HEADER", "SLIDE_NUMBER")  # placeholders that are the same on all slides
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
@@ -445,7 +448,7 @@ def _page(number: int, slide: "Slide") -> SlidePage:
     parts = [part for shape in shapes for part in _parts(shape)]
     if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) and (said := list(_lines(notes))):
         parts.append(f"<p>Notes:</p>{''.join(f'<p>{line}</p>' for _, line in said)}")
-    return SlidePage(number, " ".join(_plain(title.text_frame).split()) if title else "", "\n".join(parts))
+    return SlidePage(number, " ".join(_plain(title.text_frame).split()) if title else "", _DIVIDED.join(parts))
 
 
 def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:

@@ -450,6 +450,15 @@ _QUOTED = re.compile('"[^"]*"')
 _NAMING, _NUMBERING = ("title", "name"), ("id", "index", "no", "nr", "#")
 _MISSING = {"null", "nan", "n/a", "#n/a"}
 _ITEM = re.compile(r"[-*\u2022] +")
+_CORNER = re.compile(  # above the names of properties
+    r"(?:propert(?:y|ies)|features?|fields?|attributes?|parameters?|spec(?:ification)?s?|characteristics?"
+    r"|models?|products?|versions?|variants?|editions?|):?",
+    re.IGNORECASE,
+)
+_NO_THING = re.compile(
+    r"|(?:FY ?)?\d{4}|(?:min|max|typ)\.?|(?:minim|maxim)um|typical|average|mean|total|values?|units?", re.IGNORECASE
+)
+_DIGITS = re.compile(r"\d+(?:[.,:]\d+)*\s*")
 _LONGEST_CELL = 10_000_000  # characters
 
 Placed = tuple[str, list[str]]
@@ -483,6 +492,22 @@ def read_rows(
         return to_documents(rows, partial(_fields, columns), file, names, set_name)
     titles = _title_of(columns, [cells for _, cells in rows], names)
     return to_documents(rows, partial(_described, columns, titles), file, names, set_name)
+
+
+def are_things_across(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the names of columns are things that rows compare: each row has a unit of its own.
+
+    >>> are_things_across([["", "A1", "B2"], ["Power", "5 kW", "7 kW"], ["Weight", "20 kg", "30 kg"]])
+    True
+    >>> are_things_across([["", "Power", "Weight"], ["A1", "5 kW", "20 kg"], ["B2", "7 kW", "30 kg"]])
+    False
+    """
+    (corner, *things), *body = rows
+    if len(things) < 2 or not _CORNER.fullmatch(corner) or any(map(_NO_THING.fullmatch, things)):
+        return False
+    units = [{_DIGITS.sub("0", cell) for cell in cells} for _, *cells in body if all(map(_DIGITS.search, cells))]
+    common = [unit for of_row in units if len(of_row) == 1 for unit in of_row]
+    return len({*common}) > 1 and 2 * len(common) > len(units)
 
 
 def table_rows(text: str, file: Path) -> list[tuple[str, dict[str, object]]]:
