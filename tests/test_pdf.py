@@ -217,6 +217,9 @@ CONTENT: dict[str, Numbered] = {
     "invoices of one word": ("Invoice {}", 1_000),
     "days": ("{} March 2024", 1),
     "years": ("Report of the ferries for {}", 1_911),
+    "chapters": ("Chapter {}", 1),
+    "parts": ("The Ferries of Kell, part {}", 1),
+    "sections of a law": ("\u00a7 {} Duties of the crew", 1),
     "labels": ("Customer: Ann Lee", 1),
     "sentences": ("The isle had {} boats then.", 1),
 }

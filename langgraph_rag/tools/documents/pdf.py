@@ -43,7 +43,11 @@ _INDENTED = 0.8  # of the size of letters
 _COUNT = r"\W{0,3}(?:page|seite|p\.)?\s?(\d{1,6}|[ivxlc]+)(?: ?(?:of|von|/) ?\d{1,6})?\W{0,3}"
 _COUNTS = (re.compile(rf"{_COUNT}(?:\s|$)"), re.compile(rf"(?:^|\s){_COUNT}$"))  # at the start, at the end of a line
 _PAGE_NUMBER = "#0"  # the form of a line with only a page number
-_NUMBERED = re.compile(r"(?:\b(?:no|nr|number|nummer|id)\b\.?|[:#\u2116])\s*$")  # before numbers of other things
+_NUMBERED = re.compile(  # before numbers of other things
+    r"(?:\b(?:no|nr|number|nummer|id)\b\.?|[:#\u2116\u00a7]"
+    r"|\b(?:annex|appendix|article|chapter|exercise|lesson|module|part|section|step|task|unit"
+    r"|abschnitt|anhang|artikel|aufgabe|kapitel|lektion|teil|chapitre|partie|cap\u00edtulo|parte|capitolo)\b)\s*$"
+)
 _MONTH = re.compile(
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
     r"nov(?:ember)?|dec(?:ember)?)\b"
