@@ -17,6 +17,8 @@ from openpyxl.styles import Font
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.opc.package import Part
+from pptx.opc.packuri import PackURI
 from pptx.util import Inches
 from typer.testing import CliRunner
 
@@ -330,6 +332,34 @@ def test_slides_are_read_from_top_to_bottom_with_groups_and_charts(tmp_path: Pat
 
     assert text.split("\n\n")[:3] == ["It is above.", "It is inside.", "It is below."]
     assert text.endswith("- 2023; Trips: 5\n- 2024; Trips: 6.5")
+
+
+def test_diagrams_of_slides_are_read(tmp_path: Path) -> None:
+    deck, _ = _deck()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    frame = slide.shapes.add_table(1, 1, Inches(1), Inches(1), Inches(3), Inches(1))._element
+    points = ("Boats", "Ada", "Orla", "Crew")
+    written = "".join(
+        f'<d:pt modelId="{n}"><d:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></d:t></d:pt>'
+        for n, text in enumerate(points)
+    )
+    order = [("top", 0, 0), (0, 2, 1), (0, 1, 0), ("top", 3, 1)]
+    links = "".join(f'<d:cxn srcId="{one}" destId="{other}" srcOrd="{n}"/>' for one, other, n in order)
+    data = (
+        '<d:dataModel xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/diagram" '
+        f'xmlns:a="{office.NS["a"]}"><d:ptLst><d:pt modelId="top" type="doc"/>{written}</d:ptLst>'
+        f"<d:cxnLst>{links}</d:cxnLst></d:dataModel>"
+    )
+    part = Part(PackURI("/ppt/diagrams/data1.xml"), "application/xml", deck.part.package, data.encode())
+    graphic = frame.find(f".//{office._DRAWING}graphicData")
+    graphic.clear()
+    of_parts = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    graphic.set("uri", "http://schemas.openxmlformats.org/drawingml/2006/diagram")
+    id_ = slide.part.relate_to(part, f"{of_parts}/diagramData")
+    SubElement(graphic, "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds", {f"{{{of_parts}}}dm": id_})
+    deck.save(tmp_path / "kell.pptx")
+
+    assert read_documents(tmp_path)[1]["text"] == "Boats: Ada, Orla\n\nCrew"
 
 
 def test_placeholders_are_read_in_the_order_of_their_layout(tmp_path: Path) -> None:

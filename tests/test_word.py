@@ -202,6 +202,30 @@ def test_all_text_is_read(tmp_path: Path, runs: str, text: str) -> None:
     ]
 
 
+def test_diagrams_are_read_and_untouched_controls_are_not(tmp_path: Path) -> None:
+    diagram = (
+        f'<w:p><w:r><w:drawing {_A}><a:graphic><a:graphicData><dgm:relIds xmlns:dgm="d" {_R} r:dm="r9"/>'
+        "</a:graphicData></a:graphic></w:drawing></w:r></w:p>"
+    )
+    control = "<w:sdt><w:sdtPr>{}</w:sdtPr><w:sdtContent><w:r><w:t>{}</w:t></w:r></w:sdtContent></w:sdt>"
+    controls = control.format("<w:showingPlcHdr/>", "Click to enter text.") + control.format("", "Ada Renk")
+    written, changed = (
+        ZipFile(BytesIO(_document(f"{_paragraph('It is owned by ', more=controls)}{diagram}"))),
+        BytesIO(),
+    )
+    relation = f'<Relationship Id="r9" Type="{_RELATIONS}/diagramData" Target="diagrams/data1.xml"/></Relationships>'
+    data = (
+        f'<d:dataModel xmlns:d="d" {_A}><d:pt modelId="0" type="doc"/><d:pt modelId="1"><a:p><a:r><a:t>Build</a:t>'
+        '</a:r></a:p></d:pt><d:cxn srcId="0" destId="1" srcOrd="0"/></d:dataModel>'
+    )
+    with ZipFile(changed, "w") as file:
+        for name in written.namelist():
+            file.writestr(name, written.read(name).decode().replace("</Relationships>", relation))
+        file.writestr("word/diagrams/data1.xml", data)
+
+    assert _texts(tmp_path, changed.getvalue()) == {"It is owned by Ada Renk": "Build"}
+
+
 def test_rows_of_tables_repeat_the_names_of_columns_where_there_are_three(tmp_path: Path) -> None:
     body = (
         _paragraph("See below.")

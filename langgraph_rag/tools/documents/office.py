@@ -81,6 +81,38 @@ def is_on(element: Any, path: str) -> bool | None:
     return None if element.find(path, NS) is None else value(element, path) not in _OFF
 
 
+DIAGRAM = "{*}relIds"
+
+
+def id_of_diagram(diagram: Any) -> str:
+    """Return the relationship of a diagram in a text to its points."""
+    return next((value for key, value in diagram.attrib.items() if key.endswith("}dm")), "")
+
+
+def told_by_diagram(part: bytes) -> list[str]:
+    """Return the lines of a diagram (SmartArt): a point, with those right below it: "Old boats: Ada, Orla"."""
+    root = parsed(part)
+    points = {point.get("modelId"): point for point in root.iter("{*}pt")}
+    texts = {
+        id_: " ".join("".join(text.text or "" for text in line.iter(name("a:t"))) for line in point.iter(name("a:p")))
+        for id_, point in points.items()
+    }
+    below: dict[str, list[str]] = {id_: [] for id_ in points}
+    links = [link for link in root.iter("{*}cxn") if link.get("type", "parOf") == "parOf"]
+    for link in sorted(links, key=lambda link: int(link.get("srcOrd", "0"))):
+        if link.get("srcId") in points and link.get("destId") in points:
+            below[link.get("srcId")].append(link.get("destId"))
+    lines: list[str] = []
+    top = [at for id_, point in points.items() if point.get("type") == "doc" for at in below.pop(id_)]
+    rest = top[::-1]
+    while rest:
+        own = below.pop(at := rest.pop(), [])
+        if own or at in top:
+            lines.append(": ".join(filter(None, (texts[at], ", ".join(filter(None, map(texts.__getitem__, own)))))))
+        rest += own[::-1]
+    return [*filter(None, lines)]
+
+
 _log = logging.getLogger(__name__)
 _LARGEST = 100_000_000  # bytes of text
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
@@ -419,7 +451,7 @@ class SlidePage(NamedTuple):
 
 
 def read_slides(written: bytes) -> list[SlidePage]:
-    """Read the texts, tables, charts and notes of the slides; hidden slides and struck out text are left out.
+    """Read the texts, tables, charts, diagrams and notes of the slides; hidden slides and struck out text are left out.
 
     Raises:
         MissingExtraError: when python-pptx is not installed.
@@ -475,6 +507,10 @@ def _parts(shape: Any) -> Iterator[str]:
         yield _table([_cell(cell) for cell in row.cells] for row in shape.table.rows)
     elif getattr(shape, "has_chart", False):
         yield from _chart(shape.chart)
+    else:
+        for diagram in shape._element.iter(DIAGRAM):
+            part = shape.part.related_part(id_of_diagram(diagram))
+            yield "".join(f"<p>{escape(line)}</p>" for line in told_by_diagram(part.blob))
 
 
 def _lines(frame: Any) -> Iterator[tuple[int, str]]:

@@ -14,7 +14,19 @@ from mammoth.documents import Table, TableRow
 from mammoth.transforms import element_of_type
 
 from langgraph_rag.tools.documents.html_styles import roman
-from langgraph_rag.tools.documents.office import NS, READ, check_format, check_size, is_on, name, parsed, value
+from langgraph_rag.tools.documents.office import (
+    DIAGRAM,
+    NS,
+    READ,
+    check_format,
+    check_size,
+    id_of_diagram,
+    is_on,
+    name,
+    parsed,
+    told_by_diagram,
+    value,
+)
 from langgraph_rag.tools.documents.word_formulas import formula
 
 NUMBERING = "word/numbering.xml"
@@ -221,7 +233,7 @@ def rewritten(written: bytes) -> BytesIO:
         for part in (part for part in given.infolist() if part.filename.endswith(READ)):
             content = given.read(part)
             if _TEXTS.fullmatch(part.filename):
-                root = _simplified(content, styles)
+                root = _simplified(content, styles, _diagrams(given, part.filename))
                 if lists:
                     _write_numbers(root, numbers_of(root, lists))
                 for paragraph in root.iter(name("w:p")):
@@ -229,6 +241,16 @@ def rewritten(written: bytes) -> BytesIO:
                 content = bytes(etree.tostring(root))
             taken.writestr(part, bulleted(content) if part.filename == NUMBERING else content)
     return out
+
+
+def _diagrams(file: ZipFile, part: str) -> dict[str, list[str]]:
+    """Return the lines of the diagrams of a part, by their relationships."""
+    folder, _, own = part.rpartition("/")
+    related = f"{folder}/_rels/{own}.rels"
+    links = parsed(file.read(related)) if related in file.namelist() else ()
+    targets = {link.get("Id", ""): link.get("Target", "") for link in links if "/diagramData" in link.get("Type", "")}
+    names = {id_: target[1:] if target.startswith("/") else f"{folder}/{target}" for id_, target in targets.items()}
+    return {id_: told_by_diagram(file.read(at)) for id_, at in names.items() if at in file.namelist()}
 
 
 def _styles(part: bytes) -> _Styles:
@@ -287,8 +309,13 @@ def _unread(properties: Any) -> bool | None:
     return True if True in own else False if False in own else None
 
 
-def _simplified(part: bytes, styles: _Styles) -> Any:
+def _simplified(part: bytes, styles: _Styles, diagrams: Mapping[str, list[str]]) -> Any:
     root = parsed(part)
+    for diagram in [*root.iter(DIAGRAM)]:
+        for line in reversed(diagrams.get(id_of_diagram(diagram), [])):
+            paragraph = etree.Element(name("w:p"))
+            paragraph.append(_run(line))
+            next(diagram.iterancestors(name("w:p"))).addnext(paragraph)
     _leave_out(root, styles.unread)
     _place_text_boxes(root)
     for wrapper in [*root.iter(*map(name, _WRAPPERS))]:
@@ -306,7 +333,10 @@ def _simplified(part: bytes, styles: _Styles) -> Any:
 
 
 def _leave_out(root: Any, unread: dict[str, bool]) -> None:
-    """Remove what is deleted, moved elsewhere, struck out or hidden, and paragraphs that are empty by that."""
+    """Remove what is deleted, moved elsewhere, struck out or hidden, and paragraphs that are empty by that.
+
+    What a control shows until it is filled in, such as "Click here to enter text", is no text either.
+    """
     for paragraph in root.iter(name("w:p")):
         of_style = unread.get(value(paragraph, "w:pPr/w:pStyle"))
         for run in [*_runs(paragraph)]:
@@ -315,6 +345,9 @@ def _leave_out(root: Any, unread: dict[str, bool]) -> None:
             if own:
                 run.getparent().remove(run)
     parts = [part for part in root.iter(*map(name, ("w:tr", "w:tc"))) if any(_has(part, gone) for gone in _GONE_PARTS)]
+    for control in root.iter(name("w:sdt")):
+        for run in [*control.iter(name("w:r"))] if is_on(control, "w:sdtPr/w:showingPlcHdr") else ():
+            run.getparent().remove(run)
     marks = {*map(name, _PROPERTIES)}
     changes = [change for change in root.iter(*map(name, _GONE)) if change.getparent().tag not in marks]
     for gone in (*parts, *changes):
