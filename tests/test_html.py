@@ -503,6 +503,19 @@ GENERATED = {
         "<div class=language-sh><span class=lang>sh</span><pre>npm i</pre></div><div><pre>yarn</pre></div></div></div>",
         "npm:\n\n```\nnpm i\n```\n\nyarn:\n\n```\nyarn\n```",
     ),
+    "Telegram's messages": (
+        "<div class='message service'><div class='body details'>2 March 2031</div></div>"
+        "<p>Mills<div class='message default clearfix'><div class='pull_left userpic_wrap'>"
+        "<div class=initials>AM</div></div><div class=body><div class='pull_right date details' "
+        "title='02.03.2031 10:32:05 UTC'>10:32</div><div class=from_name>Ada Moss</div><div class=text>It turns.</div>"
+        "</div></div><div class='message default clearfix joined'><div class=body><div class='pull_right date details' "
+        "title='02.03.2031 10:33:05 UTC'>10:33</div><div class=text>Good.</div></div></div>"
+        "<div class='message default clearfix'><div class=body><div class='pull_right date details' "
+        "title='02.03.2031 10:34:05 UTC'>10:34</div><div class=from_name>Bo</div><div class='reply_to details'>In "
+        "reply to <a href='#1'>this message</a></div><div class=text>Is it?</div></div></div>",
+        "Mills\n\n[02.03.2031 10:32] Ada Moss: It turns.\n\n[02.03.2031 10:33] Ada Moss: Good.\n\n"
+        "[02.03.2031 10:34] Bo: Is it?",
+    ),
     "a description that is a list": ("<dl><dt>Miller<dd><ul><li>grinds</ul></dl>", "Miller: grinds"),
     "a hidden list": ("<dl><dt hidden>Who?<dd hidden>Ada.</dl><p>On.", "On."),
 }

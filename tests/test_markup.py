@@ -118,6 +118,12 @@ def test_a_format_says_in_what_a_text_is_written(tmp_path: Path) -> None:
         (f"\u827e\u8fbe\uff1a{WHEELS}\n\u535a\uff1a{DAMS}\n\u827e\u8fbe\uff1aGood.\n",
          ["\u827e\u8fbe\uff1a", "\u535a\uff1a"]),
         (f"<ada> {WHEELS}\n<bo> {DAMS}\n<ada> Good.\n", ["<ada>", "<bo>"]),
+        (f"2031-03-02 10:32:05\tada\t{WHEELS}\n2031-03-02 10:33:05\t@bo\t{DAMS}\n2031-03-02 10:34:05\tada\tGood.\n",
+         ["2031-03-02 10:32:05\tada", "2031-03-02 10:33:05\t@bo"]),
+        (f"10:32 | Ada Moss | {WHEELS}\n10:33 | Bo | {DAMS}\n10:34 | Ada Moss | Good.\n",
+         ["10:32 | Ada Moss |", "10:33 | Bo |"]),
+        (f"INT. MILL - DAY\n\n    ADA\n  {WHEELS}\n\n    BO (O.S.)\n  {DAMS}\n\n    ADA\n  Good.\n",
+         ["ADA", "BO (O.S.)"]),
         (f"WEBVTT\n\n00:01.000 --> 00:04.000\n<v Ada Moss>{WHEELS}\n\n00:05.000 --> 00:08.000\n<v Bo>{DAMS}\n",
          ["<v Ada Moss>", "<v Bo>"]),
         (f"From: Ada\nSent: Monday\nTo: Bo\nSubject: Wheels\n\n{WHEELS}\n\n-----Original Message-----\nFrom: Bo\n"
@@ -203,7 +209,6 @@ def test_labels_of_another_kind_are_no_turns(text: str) -> None:
     [
         ("talk.txt", "Ada Moss  0:03\nIt turns.\n\nBo Hale  1:10\nIt holds.\n\nAda Moss  2:00\nGood."),
         ("talk.md", "Ada Moss\n\n0:03\n\nIt turns.\n\nBo Hale\n\n1:10\n\nIt holds.\n\nAda Moss\n\n2:00\n\nGood."),
-        ("talk.vtt", "WEBVTT\n\n00:01.000 --> 00:04.000\n<v Ada Moss>It turns.</v>"),
     ],
 )
 def test_the_first_speaker_is_no_title(tmp_path: Path, name: str, text: str) -> None:
@@ -212,7 +217,35 @@ def test_the_first_speaker_is_no_title(tmp_path: Path, name: str, text: str) -> 
 
     (document,) = read_documents(file)
 
-    assert (str(document["title"]).removesuffix(".vtt"), document["text"]) == ("talk", text)
+    assert (document["title"], document["text"]) == ("talk", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "subtitles", "text"),
+    [
+        (
+            "talk.vtt",
+            "WEBVTT - Mills\n\nNOTE old\n\n1\n00:01.000 --> 00:04.000 align:left\n<v Ada Moss>It <i>turns</i>\nand\n\n"
+            "00:05.000 --> 00:06.000\n<v Ada Moss>grinds.</v>\n\n00:07.000 --> 00:08.000\n<v Bo>Q&amp;A</v>\n\n"
+            "00:08.000 --> 00:09.000\n<v Ada Moss>Good.</v>\n",
+            "Ada Moss: It turns and grinds.\nBo: Q&A\nAda Moss: Good.",
+        ),
+        (
+            "talk.srt",
+            "1\n00:00:01,000 --> 00:00:04,000\nthe wheel\nturns\n\n2\n00:00:04,000 --> 00:00:06,000\nturns\n"
+            "all day.\n\n3\n00:00:07,000 --> 00:00:08,000\n- In 1883?\n- Yes.\n",
+            "the wheel turns all day.\n- In 1883?\n- Yes.",
+        ),
+    ],
+)
+def test_subtitles_are_a_text_with_its_speakers(tmp_path: Path, name: str, subtitles: str, text: str) -> None:
+    (tmp_path / name).write_text(subtitles)
+    (tmp_path / "copy.txt").write_text(subtitles)
+
+    assert [(one["title"], one["text"]) for one in read_documents([tmp_path / name, tmp_path / "copy.txt"])] == [
+        (name, text),
+        ("copy", text),
+    ]
 
 
 def test_a_talk_without_a_title_keeps_its_speakers_in_each_part() -> None:

@@ -25,6 +25,7 @@ from langgraph_rag.tools.documents.not_text import leads_on, told_once, without_
 from langgraph_rag.tools.documents.office import read_slides, read_workbook
 from langgraph_rag.tools.documents.pdf import read_pdf
 from langgraph_rag.tools.documents.rows import SETS, Documents, FieldNames, read_json, read_table
+from langgraph_rag.tools.documents.subtitles import are_subtitles, without_times
 from langgraph_rag.tools.facts.names import opening_of
 from langgraph_rag.tools.ingest.stages import LONGEST_NAME, PLACE, DocumentsById, to_documents
 
@@ -457,6 +458,8 @@ def _of_text(file: Path, given: str) -> list[dict[str, object]]:
     if kind in WORD:
         return _sections_of_page(_read_office(file, word_to_html), file)
     text = _read(file, decoded_page if kind in HTML else decoded)
+    if kind not in HTML | MARKDOWN | RST and not given and are_subtitles(text):
+        return [{"title": _name_of(file), "text": without_times(text)}]
     if kind == _NOTEBOOK and (written := _of_notebook(text)):
         return _sections(written, file)
     named = kind in HTML | MARKDOWN | RST or bool(given)

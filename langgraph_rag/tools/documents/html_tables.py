@@ -386,9 +386,25 @@ def simplify_generated(page: BeautifulSoup) -> None:
         if item.find([*_HEADINGS, "section"], recursive=False):
             _flatten(item)
     _show_answers(page)
+    _write_messages(page)
     title = page.select_one(_TITLED_BY)
     if title and not page.find("h1"):
         title.name = "h1"
+
+
+def _write_messages(page: BeautifulSoup) -> None:
+    """Write who said what in the messages that Telegram exports: "[02.03.2031 10:32] Ada Moss: It turns."."""
+    name = ""
+    for body in page.select("div.message.default > .body"):
+        when = body.select_one(":scope > .date[title]")
+        if named := body.select_one(":scope > .from_name"):
+            name = _text(named)
+        if (text := body.select_one(":scope > .text")) and when:
+            text.insert(0, f"[{str(when['title'])[:16]}] {name}: ")
+        for part in body.select(":scope > :is(.from_name, .date, .reply_to)"):
+            part.decompose()
+        if picture := body.find_previous_sibling(class_="userpic_wrap"):
+            picture.decompose()
 
 
 def _show_answers(page: BeautifulSoup) -> None:

@@ -179,7 +179,17 @@ _QUOTED = re.compile(
     rf"|[^\W\d].{{1,80}} {_WROTE}(?: (?:on|am|le) .{{5,60}})?(?=:\n\n?[ \t]*>)))\s?:$",
     re.MULTILINE,
 )
-_CHATTED = re.compile(rf"^(?:{_TIME}[ \t]+)?<[@+%~&]?(?P<who>[^\s<>/]{{1,30}})>(?= )", re.MULTILINE)  # in IRC
+_CHATTED = re.compile(  # in IRC
+    rf"^(?:(?:{_TIME}[ \t]+)?<[@+%~&]?(?P<who>[^\s<>/]{{1,30}})>(?= )"
+    rf"|{_TIME}(?:[ ]?\t[ ]?(?P<tabbed>[@+%~&]?[^\W\d][^\t\n]{{0,29}})\t"
+    r"|[ \t]{0,3}\|[ \t]{0,3}(?P<barred>[@+%~&]?[^\W\d][^|\n]{0,29})\|)(?=[ \t]{0,3}\S))",
+    re.MULTILINE,
+)
+_SCREENED = re.compile(  # above what is said, in a screenplay
+    r"^[ \t]{0,40}(?P<who>(?:[^\W\d_a-z][^\Wa-z]{0,19}[ ']?){1,4})(?:[ ]?\([^()\n]{1,20}\))?[ \t]{0,9}\n"
+    r"(?=[ \t]{0,40}\S.*[a-z])",
+    re.MULTILINE,
+)
 _VOICED = re.compile(r"^(?P<label><v(?:\.\S{1,30})?[ \t](?P<who>[^<>\n]{1,60})>)", re.MULTILINE)  # in WebVTT
 _OF_MAILS = re.compile(
     r"(?:From|Sent|To|Subject|Cc|Bcc|Date|Von|Gesendet|An|Betreff|Datum|De|\u00c0|Objet|Envoy\u00e9|Para|Asunto)"
@@ -213,7 +223,7 @@ def turns_of(text: str) -> dict[int, str]:
         for kind in (_SENT, _QUOTED, _VOICED)
     )
     turns = sent + quoted + voiced
-    for kind in (_SPOKEN, _ASKED, _NAMED, _CHATTED, _PLAYED, _DASHED):
+    for kind in (_SPOKEN, _ASKED, _NAMED, _CHATTED, _PLAYED, _DASHED, _SCREENED):
         named = (
             Turn(found.start(), found[0].strip(), _AROUND_NAME.sub("", found[found.lastgroup or 0]))
             for found in kind.finditer(text)
