@@ -74,6 +74,16 @@ def test_tables_are_read_as_people_have_them(tmp_path: Path, table: str, title: 
     assert row["source"] == str(tmp_path / "mills.csv")
 
 
+def test_things_in_the_first_row_are_rows(tmp_path: Path) -> None:
+    rows = _read(tmp_path, "Feature,A1,B2\nPower,5 kW,7 kW\nWeight,20 kg,30 kg\nSeal,,yes\n")
+
+    assert [(row["title"], row["text"]) for row in rows] == [
+        ("A1", "- Power: 5 kW\n- Weight: 20 kg"),
+        ("B2", "- Power: 7 kW\n- Weight: 30 kg\n- Seal: yes"),
+    ]
+    assert rows[0]["metadata"] == {"Name": "A1", "Power": "5 kW", "Weight": "20 kg"}
+
+
 def test_quotation_marks_of_texts_between_tabs_are_left_as_they_are(tmp_path: Path) -> None:
     rows = _read(tmp_path, 'id\ttext\n1\t"Ada" was a miller.\n2\tBob said "no', "a.tsv")
 

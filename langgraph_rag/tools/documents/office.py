@@ -16,7 +16,7 @@ from lxml import etree
 
 from langgraph_rag.errors import DocumentError, MissingExtraError
 from langgraph_rag.naming import counted
-from langgraph_rag.tools.documents.rows import Documents, FieldNames, Placed, are_things_across, read_rows
+from langgraph_rag.tools.documents.rows import Documents, FieldNames, Placed, by_things, read_rows
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
@@ -180,7 +180,7 @@ def _read_sheet(sheet: "Worksheet", file: Path, names: FieldNames, more: dict[st
     """Read the tables of a sheet, which blank rows and columns divide."""
     documents: list[dict[str, object]] = []
     problems: list[str] = []
-    sides = [side for rows in _tables(_rows(sheet, file)) for side in _sides(rows)]
+    sides = [side for rows in _tables(_rows(sheet, file)) for side in ([rows] if names else _sides(rows))]
     for rows in (table for side in sides for table in _tables(side)):
         found, bad = _read_rows(rows, sheet.title, file, names, more)
         documents += found
@@ -257,9 +257,7 @@ def _read_rows(rows: Sequence[Placed], sheet: str, file: Path, names: FieldNames
         return read_rows(["title", "text", *more], [(table[0][0], [about or sheet, told, *more.values()])], file, {})
     if not names and _is_data([row for _, row in table]):
         table = [("", [""] * len(table[0][1])), *table]
-    if not names and are_things_across([row for _, row in table]):
-        table = [(table[0][0], [*row]) for row in zip(*(row for _, row in table), strict=True) if any(row[1:])]
-    (_, head), *body = table
+    (_, head), *body = table if names else by_things(table)
     if body[1:] and any(one == other != "" for one, other in zip(head, head[1:], strict=False)):  # names over several
         head = [" ".join(dict.fromkeys(filter(None, pair))) for pair in zip(head, body.pop(0)[1], strict=True)]
     more = {**more, **({"Table": about} if about else {})}

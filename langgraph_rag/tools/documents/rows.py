@@ -476,7 +476,10 @@ def read_table(text: str, file: Path, names: FieldNames, set_name: str = "") -> 
     Raises:
         DocumentError: when the text is no table, has no rows, or has no column of `names`.
     """
-    return read_rows(*_columns_and_rows(text, file), file, names, set_name)
+    columns, rows = _columns_and_rows(text, file)
+    if not names and not set_name:
+        (_, columns), *rows = by_things([(f"{file}, line 1", columns), *rows])
+    return read_rows(columns, rows, file, names, set_name)
 
 
 def read_rows(
@@ -508,6 +511,17 @@ def are_things_across(rows: Sequence[Sequence[str]]) -> bool:
     units = [{_DIGITS.sub("0", cell) for cell in cells} for _, *cells in body if all(map(_DIGITS.search, cells))]
     common = [unit for of_row in units if len(of_row) == 1 for unit in of_row]
     return len({*common}) > 1 and 2 * len(common) > len(units)
+
+
+def by_things(table: Sequence[Placed]) -> Sequence[Placed]:
+    """Return a table with a row for each thing, below the names of columns: turned, if they are in its first row."""
+    rows = [row for _, row in table]
+    names = ["Name", *(row[0].rstrip(": ") for row in rows[1:])]
+    even = all(names) and len({*names}) == len(names) and len({*map(len, rows)}) == 1
+    if not even or not are_things_across(rows):
+        return table
+    things = [list(column) for column in zip(*rows, strict=True) if any(column[1:])][1:]
+    return [("", names), *((table[0][0], thing) for thing in things)]
 
 
 def table_rows(text: str, file: Path) -> list[tuple[str, dict[str, object]]]:
