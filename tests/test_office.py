@@ -26,6 +26,7 @@ from langgraph_rag import read_documents
 from langgraph_rag.cli import app
 from langgraph_rag.errors import DocumentError
 from langgraph_rag.tools.documents import office
+from langgraph_rag.tools.documents.files import read_what_can_be
 
 ROWS: list[list[object]] = [["Boat", "Built", "Builder"], ["Ada", 1904, "Renk"], ["Orla", 1911, "Vint"]]
 
@@ -180,6 +181,8 @@ def test_a_blank_row_divides_tables_with_names_of_their_own_but_not_groups_of_ro
 def test_first_rows_that_name_no_columns_are_read(tmp_path: Path) -> None:
     properties = _book(["Length", "30 m"], ["Decks", 2], ["Builder", "Renk"])
     assert _texts(_saved(tmp_path, properties)) == {"Sheet": "- Length: 30 m\n- Decks: 2\n- Builder: Renk"}
+    on_command_line = read_what_can_be([_saved(tmp_path, properties)], {"text": "text", "title": "title", "id": "id"})
+    assert [document["title"] for document in on_command_line.documents] == ["Sheet"]
 
     data = _book(["Ada", 30, "Renk"], ["Orla", 41, "Vint"])
     assert _texts(_saved(tmp_path, data)) == {

@@ -315,6 +315,7 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None, *
     """
     if format:
         expect_name("format", format, [*SETS, *MARKUP])
+    differing = {ours: theirs for ours, theirs in (names or {}).items() if ours != theirs}
     documents: list[Passage] = []
     problems: list[str] = []
     known: DocumentsById = {}
@@ -327,7 +328,7 @@ def read_what_can_be(sources: Iterable[Path], names: FieldNames | None = None, *
         problems += unreadable
         read: list[tuple[bool, Passage]] = []
         for file in tqdm(files, "reading", unit="file", delay=_SOON, leave=False, disable=hidden()):
-            found, bad = _documents_of(file, names or {}, format, known)
+            found, bad = _documents_of(file, differing, format, known)
             read += [(_kind(file) in HTML, document) for document in found]
             problems += [first_problems(bad)] if bad else []
         documents += _once(read)
