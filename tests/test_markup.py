@@ -226,7 +226,8 @@ def test_the_first_speaker_is_no_title(tmp_path: Path, name: str, text: str) -> 
         (
             "talk.vtt",
             "WEBVTT - Mills\n\nNOTE old\nfile\n\n1\n00:01.000 --> 00:04.000 align:left\n"
-            "<v Ada Moss>It <i>turns</i>\nand\n\n00:05.000 --> 00:06.000\n<v Ada Moss>grinds.</v>\n\n00:07.000 --> 00:08.000\n<v Bo>Q&amp;A</v>\n\n"
+            "<v Ada Moss>It <i>turns</i>\nand\n\n00:05.000 --> 00:06.000\n"
+            "<v Ada Moss>grinds.</v>\n\n00:07.000 --> 00:08.000\n<v Bo>Q&amp;A</v>\n\n"
             "00:08.000 --> 00:09.000\n<v Ada Moss>Good.</v>\n",
             "Ada Moss: It turns and grinds.\nBo: Q&A\nAda Moss: Good.",
         ),
