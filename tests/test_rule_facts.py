@@ -1146,3 +1146,48 @@ def test_names_are_whole_and_what_is_told_of_one_is_not_told_of_another(
     title: str, text: str, facts: list[str]
 ) -> None:
     assert stated(title, text) == facts
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "facts"),
+    [
+        ("Ida Vint", "Vint died on Feb. 29, 2012.", ["Ida Vint | died on | Feb. 29, 2012"]),
+        ("Ost", "Ost was bombed on 3/4 May 1941.", ["Ost | was bombed on | 3/4 May 1941"]),
+        (
+            "Ida Vint",
+            "Vint was born c. 1920 in Ost.",
+            ["Ida Vint | was born c. | 1920", "Ida Vint | was born in | Ost"],
+        ),
+        (
+            "Ida Vint",
+            "Vint works at Kell Inc. in Ost.",
+            ["Ida Vint | works at | Kell Inc", "Ida Vint | works at Kell Inc in | Ost"],
+        ),
+        ("Kell Clock", "Kell Clock was made by Rook & Co. of Ost.", ["Kell Clock | was made by | Rook & Co"]),
+        ("Bo Ray", "Bo Ray was replaced by Lt. Gov. Ida Vint.", ["Bo Ray | was replaced by | Ida Vint"]),
+        ("Deeds", "Mr. and Mrs. Karl Senn bought Kell Inn.", ["Mr. and Mrs. Karl Senn | bought | Kell Inn"]),
+        ("Cases", "Kell v. Ost was decided in 1990.", ["Kell v. Ost | was decided in | 1990"]),
+        ("Rook AG", "Rook AG's CEO is Mara Voss.", ["Rook AG | CEO is | Mara Voss"]),
+        ("Mill House", "It was Karl Senn who built Mill House.", ["Karl Senn | built | Mill House"]),
+        ("Rook AG", "Rook AG almost bought Plover Inc. in 2012.", []),
+        ("Bo Ray", "Bo Ray was to marry Ida Vint. Ray was about to buy Kell Inn.", []),
+        ("News", "Sources say Bo Ray fled to Ost. Neighbours claim Bo Ray moved to Ferl.", []),
+        ("Ida Vint", "Vint was arrested in Ost and released two days later.", ["Ida Vint | was arrested in | Ost"]),
+        ("Rook AG", "Rook AG paid Ida Vint EUR 300.", ["Rook AG | paid Ida Vint | EUR 300"]),
+        ("Rook AG", "Rook AG granted Bo Ray and Ida Vint a licence.", []),
+        (
+            "Ost",
+            "Ost has plants in Lund, Sweden, and Kiel, Norland.",
+            ["Ost | has plants in | Lund", "Ost | has plants in | Kiel"],
+        ),
+        ("Kell Inn", "Kell Inn is 12 m wide and up to 40 m high.", ["Kell Inn | is wide | 12 m"]),
+        ("Kell Ltd", "The company's headquarters are in Ost.", ["Kell Ltd | headquarters are in | Ost"]),
+        ("Kell Ltd", "The Norland-based firm bought Kell Inn.", ["Kell Ltd | bought | Kell Inn"]),
+        ("Deals", "The Norland-based firm bought Kell Inn.", []),
+        ("Kell Ltd", "Kell Ltd repairs clocks in Ost. It was founded in 1990.", ["Kell Ltd | was founded in | 1990"]),
+        ("Settings", "The default value of CACHE_SIZE is 512 MB.", ["CACHE_SIZE | default value is | 512 MB"]),
+        ("Settings", "KELL_HOME defaults to /var/lib/kell.", ["KELL_HOME | defaults to | /var/lib/kell"]),
+    ],
+)
+def test_abbreviations_amounts_and_what_nearly_happened(title: str, text: str, facts: list[str]) -> None:
+    assert stated(title, text) == facts

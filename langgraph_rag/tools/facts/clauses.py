@@ -72,7 +72,12 @@ _HAPPENS = frozenset(  # verbs of what happens once
     "crashed sank burned collapsed started finished formed occurred happened landed arrived".split()
 )
 _GOES = _HAPPENS | frozenset("moved lived worked served played appeared returned escaped".split())  # without an object
+_GIVES = frozenset(  # verbs with a receiver before the object
+    "give gives gave given grant grants granted pay pays paid offer offers offered sell sells sold send sends sent "
+    "lend lends lent owe owes owed lease leases leased award awards awarded teach teaches taught".split()
+)
 _NAMES = frozenset("appointed chosen selected hired assigned nominated asked invited".split())
+_ACTS = re.compile(r" [a-z]{3,}[^\W\ds]s [a-z]")  # a verb and its object
 _MOST_CLAUSES = 12
 
 
@@ -132,7 +137,9 @@ class Clauses:
         tokens = self.tokens
         while place < len(tokens):
             token = tokens[place]
-            if token.text == ";" or (token.text == "." and tokens[place + 1].start > token.end):
+            if token.text == ";" or (
+                token.text == "." and tokens[place + 1].start > token.end and tokens[place - 1].text != "v"
+            ):
                 return place + 1  # also before a name without a capital
             if token.tag == "sub" and token.text in {"that", "if", "unless", "whether"}:
                 return None
@@ -207,6 +214,8 @@ class Clauses:
                 apposed, place = place, after
                 continue
             break
+        if found := self._emphasised(place):
+            return self._predicates(*found, [])
         found = self.subjects.read(place, later=later)
         if not found:
             return place + 1
@@ -224,6 +233,15 @@ class Clauses:
                 return self._boundary(place)  # "With this option, the mill stops": only then
             self.said.mode, asides = f"on {where}", []  # "On Kell, the mill stops": maybe only there
         return self._predicates(subject, place, asides)
+
+    def _emphasised(self, place: int) -> tuple[Subject, int] | None:
+        """Read the name in "It was Bo Ray who sold the inn": the rest is about it."""
+        tokens = self.tokens
+        it = tokens[place].text.lower() == "it" and tokens.is_(place + 1, "be")
+        phrase = noun_phrase(tokens, place + 2) if it else None
+        if not phrase or phrase.kind != "name" or phrase.before or tokens[phrase.end].text not in {"who", "that"}:
+            return None
+        return Subject((self.topic.subject(phrase.text),)), phrase.end + 1
 
     def _is_limit(self, place: int) -> bool:
         """Return whether an opening says under which conditions the clause holds: "With this option,"."""
@@ -700,6 +718,10 @@ class Clauses:
                 if not read or tokens[at].text in {"like", "unlike", "despite", "without", "than"}:
                     break
                 preposition, phrases, end = read
+                named = preposition == "of" and began < at and tokens.is_(at - 1, "name")
+                if named and (tokens[began].text == "by" or phrases[0].kind == "date"):
+                    place = end  # "by Kell & Co. of Ost", "in the Ost Crisis of 1931"
+                    continue
                 if objects and preposition == placed == "in" and phrases[0].kind == "name":
                     return end  # "has a share in the Kell Inn in Ost": where the inn is
                 lasts = preposition in {"since", "until", "till", "from"} and phrases[0].kind == "date"
@@ -750,6 +772,9 @@ class Clauses:
                 place = at + 1
                 continue
             phrase = noun_phrase(tokens, place)
+            if phrase and phrase.kind == "number" and tokens[phrase.end].text in {"later", "earlier", "afterwards"}:
+                place = phrase.end + 1  # "was released two days later"
+                continue
             if tokens[place].text == "that" and verb_at(tokens, place + 1):
                 break  # "established in 1990 that takes place"
             far = distance(tokens, phrase) if phrase and phrase.kind == "number" else None
@@ -782,6 +807,11 @@ class Clauses:
                 return self._boundary(place)
             if tokens.is_(place, "ing"):
                 return place
+            gives = verb in _GIVES and not passive and not objects and tokens.is_(end, "det", "num", "name")
+            if gives and (given := noun_phrase(tokens, end)):  # "granted Bo Ray a licence"
+                for one in phrases:
+                    self.said.say(subject, f"{relation} {one.text}", given)
+                return given.end
             for one in _each_of(phrases):
                 self.said.acts_on(subject, relation, one)
             objects += 1
@@ -825,5 +855,7 @@ def clauses(tokens: Tokens, topic: Topic, *, first: bool, item: bool = False) ->
     """Yield the facts of the clauses of a sentence, and tell the topic whether it was about it."""
     read = Clauses(tokens, topic, first=first, item=item)
     known = read.subject if not read.subjects.unlike else None
+    if not read.subject and _ACTS.match(tokens.sentence, topic.begins(tokens.sentence) or len(tokens.sentence)):
+        known = Subject((topic.title,))  # "Kell Ltd repairs clocks": that is not read, but who does it is known
     topic.goes_on(known.heads if known else (), known.noun if known else "")
     yield from read.facts

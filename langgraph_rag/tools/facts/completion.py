@@ -13,7 +13,8 @@ from langgraph_rag.tools.facts.words import Tokens, is_base, tag_of
 LONGEST_RELATION = 9  # words
 _MOST_WORDS = 12  # of what belongs to an end
 _ONWARD = re.compile(
-    r"\+(?=[\s,.;)])|,? (?:or|and) (?:later|newer|higher|above|greater|up|earlier|older|lower|below|less|fewer)\b"
+    r"\+(?=[\s,.;)])|,? (?:or|and) (?:later|newer|higher|above|greater|up(?! to)|earlier|older|lower|below|less"
+    r"|fewer)\b"
     r"(?: versions?\b)?"
 )
 _RELATIVE = frozenset("that which who whom whose where whereby".split())

@@ -33,6 +33,7 @@ _HAVING = frozenset(
 )
 _EDITION = re.compile(r"(?:Olympics|Games|Cup|Championships?|Tournament|Series|Festival|Awards|Prix|Open|Election)$")
 _SCORE = re.compile(r"\d+[-–:]\d+")
+_SUM = re.compile(r"[A-Z]{3} \d|[$€£]|.*illion\b")
 _GROUP = re.compile(r"(?:super|sub)?group|band|duo|trio|quartet|choir|team|club|pub|company|newspaper|magazine|ship")
 _QUOTED = re.compile(r"[\"“”]")
 _COMMON_ACRONYM = re.compile(r"[A-Z]{2,4}s?")
@@ -235,12 +236,13 @@ def _core(tokens: Tokens, place: int, *, acts: bool, determined: bool) -> int:
         ):
             if tag == "date" and place > begin and following not in _MODIFIERS:
                 return place
-            if tag == "num" and place > begin and tokens.is_(place - 1, "name") and _SCORE.fullmatch(token.text):
-                return place  # "beat Kell 3-2"
+            apart = _SCORE.fullmatch(token.text) or _SUM.match(token.text)
+            if tag == "num" and place > begin and tokens.is_(place - 1, "name") and apart:
+                return place  # "beat Kell 3-2", "paid Kell EUR 20"
             if tag == "gen" and not tokens.is_(place + 1, "word", "name", "num", "past", "ing", "pres", "det", "adv"):
                 return place
             place += 1
-            if tag == "name" and tokens.is_(place, "name") and tokens[place].start > tokens[place - 1].end + 1:
+            if tag == "name" and tokens.is_(place, "name", "num") and tokens[place].start > tokens[place - 1].end + 1:
                 return place
             continue
         while place > begin and (
@@ -313,10 +315,7 @@ def joined(  # noqa: C901
             break
         if not following or following.kind == "pronoun" or not _alike(found[-1], following):
             break
-        apart = (
-            conjunction or tokens.after_brackets(place) > place or tokens.sentence[tokens[place - 1].end - 1] in '"”'
-        )
-        if preposition and apart and tokens[following.end].text == preposition and following.kind == "name":
+        if preposition and tokens[following.end].text == preposition and following.kind == "name":
             after = following.end + 1
             if tokens.is_(after + tokens.is_(after, "det"), "name"):
                 break  # "played Bo in Kell (1980), Ida in Ost"
@@ -351,7 +350,13 @@ def joined(  # noqa: C901
             return found, place  # "for Ost, Brenn, and the west of Kell"
         named = found[:4] if preposition in {"in", "at", "near", "from", "of", "to", "outside", "on"} else found
         return [replace(first, text=", ".join(one.text for one in named), end=place)], place
+    pairs = len(found) == _PAIRED and {one.kind for one in found} == {"name"}
+    if pairs and tokens.is_(place, "comma") and tokens.is_(place + 1, "name") and not verb_at(tokens, place + 2):
+        return found[::2], place + 2  # "Lund, Sweden, and Ost, Norland"
     return _merged(tokens, found), place
+
+
+_PAIRED = 3  # names before the one that tells where the third of them is
 
 
 def _ends_quoted(tokens: Tokens, phrase: Phrase) -> bool:
@@ -473,10 +478,11 @@ def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
             states
             and tag not in {"neg", "modal", "do"}
             and text not in {"perhaps", "possibly", "probably", "allegedly", "reportedly", "supposedly"}
+            and not (text in {"almost", "nearly"} and tokens.is_(place + 1, "past"))
         )
         if tag not in {"neg", "adv"}:
             kind = {"be": "is", "have": "has"}.get(tag, "active")
-        if text not in _SKIPPED:
+        if text not in _SKIPPED or (text in {"almost", "nearly"} and tokens.is_(place + 1, "adv")):
             words.append(text)
         place += 1
     tag, word = tokens[place].tag, tokens[place].text.lower()
@@ -530,6 +536,8 @@ def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
     ) and (not noun_phrase(tokens, place + 1) or tokens.is_(place + 1, "prep")):
         words.append(tokens[place].text)
         place += 1
+    if kind == "is" and tokens[place].text == "to" and tokens.is_(place + 1, "word"):
+        states = states and (PERSONS.search(tokens[place + 1].text) is not None)  # "was to marry"
     by = tokens[place].text == "by" and word not in {"reported", "proposed", "suggested", "planned"}
     if word in REPORTS and (by or tokens.is_(place, "sub", "to") or tokens[place].text in {"that", "to"}):
         states = False

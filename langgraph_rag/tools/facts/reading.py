@@ -16,7 +16,7 @@ from langgraph_rag.tools.facts.torn import TORN
 from langgraph_rag.tools.facts.words import Tokens, tag_of
 from langgraph_rag.tools.ingest.spans import is_code
 
-NUMBER = 27
+NUMBER = 28
 """The number of the rules; another number has all passages read again."""
 CHECKS_NUMBER = 1
 """The number of the checks by a parse; another number has all passages read again by trained pipelines."""
@@ -77,6 +77,8 @@ _NOT_STATED = re.compile(
     rf"|.*(?:[,.?!][\"”’]?\s+{_SAID}\s+(?:[A-Z]|he|she|the)|\b{_SAID}(?::|, ?[\"“]))"
     r"|.*\b(?:[Aa]ccording to|[Aa]llegedly|[Rr]eportedly|[Ss]upposedly|[Rr]umou?red|[Pp]urportedly"
     r"|[Aa]llegations?|untrue|no evidence)\b"
+    r"|[^,;:]{3,60} (?:say|claim|believe|think|allege|argue|suspect|assume|suggest|speculate|insist|doubt|deny)"
+    r" (?:that )?(?:[A-Z]|he\b|she\b|it\b|they\b)"
     r"|[\"“‘]*(?:I|My|We|Our)['’ ]\w"
 )
 _ITEM = re.compile(r"(?:[-*+•>|]|\d{1,3}[.)])\s+")

@@ -29,6 +29,10 @@ from langgraph_rag.tools.ingest.spans import spot, stop_words
 _LETTERS = [chr(code) for code in range(0x3000)]  # of all scripts that have capitals
 UPPER = f"[{''.join(filter(str.isupper, _LETTERS))}]"
 
+_FIRM = re.compile(
+    r" (?:Inc|Ltd|Limited|Corp|Corporation|Company|LLC|PLC|plc|GmbH|AG|SE|SA|S\.A|NV|BV|AB|ASA|Oy|SpA)\.?$"
+)
+_COMPANY = frozenset({"company", "firm"})  # which the name of one says that it is
 _PERSON = {"he": "he", "his": "he", "him": "he", "she": "she", "her": "she", "it": "it", "its": "it"}
 _MEANT_ALIKE = {
     "he": frozenset("father brother son husband grandfather uncle nephew".split()),
@@ -112,6 +116,10 @@ class Topic:
         self.is_person = self._may_live(sentences[0] if sentences else "") and more > 0
         self.is_person = self.is_person or bool(sentences and _is_dated(sentences[0]))
         self.pronoun = gender if more and more >= _SURELY * less else ""
+        spotted = [name.text for sentence in sentences for name in spot(sentence) if name.kind == "name"]
+        if _FIRM.search(self.short) and all(same_name(self.short, name) for name in filter(_FIRM.search, spotted)):
+            self.nouns |= _COMPANY
+            self.named |= _COMPANY
         # where "It" or "Its" is the first word, nothing but the title can be meant
         self.focused = a_name and not self.is_person and bool(sentences) and bool(_IT_FIRST.match(sentences[0]))
         self.owned = self.meant = self.focused
@@ -515,7 +523,8 @@ class Statements:
                     subject, " ".join(f"{text} {phrase.before} {role} of".split()), replace(phrase, text=of, before="")
                 )
                 return
-            self.say(subject, text, phrase)
+            if phrase.text not in ROLES or tokens[phrase.end].text != "of":  # unlike "Chairman of several firms"
+                self.say(subject, text, phrase)
             return
         inner = phrase.of
         phrase = self._split(subject, text, phrase)
@@ -556,6 +565,7 @@ def _tells_kind(head: str, relation: str, kind: str) -> bool:
 
 
 _COMMON = re.compile(r".*(?:s|ing|tion|sion|ity|ment|ness|ism|ship|ence|ance|ure|age|ency|ancy|phy|logy)")
+_FROM_NAME = re.compile(r"-(?:based|born|owned|led|made|built|backed|listed|trained)$")
 _OF_OPTION = frozenset("specifies sets enables disables selects limits changes".split())
 _VALUES = frozenset({"True", "False", "None", "Null"})
 _MADE_FOR = frozenset("backend library file module manager middleware database".split())  # a name, and not it
@@ -774,7 +784,8 @@ class Subjects:
                 return Subject(tuple(topic.subject(one.text) for one in listed), phrase.before), end
             if phrase.head in _TOWNS and of.kind == "name":
                 return Subject((topic.subject(of.text),)), phrase.end
-            if not owner or phrase.head in HOLLOW - {"number", "name"}:
+            told = phrase.head in {"number", "name"} or phrase.before == "default value"
+            if not owner or (phrase.head in HOLLOW and not told):
                 return None
             return self._possessed((owner,), replace(phrase, of=None), "")
         return None
@@ -785,6 +796,12 @@ class Subjects:
         whole = phrase.text
         word = tokens[0].text
         common = self._is_common(word) or ADJECTIVE.search(word.lower()) or _DESCRIBES.search(word)
+        placed = _FROM_NAME.search(tokens[first].text)  # "The Ost-based company"
+        if placed or (_NATION.fullmatch(tokens[first].text) and phrase.end - first == 2):
+            if name := topic.of_noun(phrase.head):
+                return Subject((name,)), phrase.end
+            if placed or phrase.head in _COMPANY:
+                return None
         if first == 0 and common and not topic.is_named(whole) and tokens[0].text not in topic.names:
             return None
         if phrase.head == "first" and phrase.end - first == 2:

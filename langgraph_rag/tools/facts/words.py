@@ -24,7 +24,8 @@ PRONOUNS = frozenset(
 PREPOSITIONS = frozenset(
     "of in on at by from to with for as into onto under over between among during through throughout within "
     "against about above below near across along around behind beside beyond inside outside toward towards upon "
-    "via per alongside amid opposite off despite like unlike until till since after before following worth".split()
+    "via per c. ca. approx. alongside amid opposite off despite like unlike until till since after before following "
+    "worth".split()
 )
 SUBORDINATORS = frozenset(
     "while whereas when whenever where because although though once due except if unless whether that than so "
@@ -81,7 +82,7 @@ _STEMS = (
     "stor store studi stud submit succeed suggest suppl support surround switch tak target teach tell terminat "
     "test throw tour track trad train transform translat transmit travel treat trigger turn typically undergo "
     "use us utili evaluat attempt tr select recount fix encompass calculat adjust resembl pos portray overrid "
-    "rid collid instruct reset output validat var verif view visit wait want warn wear win wish work wrap writ "
+    "rid collid instruct reset output validat var verif view visit wait want warn wear weigh win wish work wrap writ "
     "wrote yield".split()
 )
 PRESENT = frozenset(
@@ -161,7 +162,7 @@ NOUNS = frozenset(  # that sentences often begin with, without an article
 )
 
 
-_WORD = re.compile(r"['’]s\b|\w+(?:['’/]\w+|-\s?\w+)*|\.\.\.|\S")
+_WORD = re.compile(r"['’]s\b|\b(?:c|ca|approx)\.(?=\s?$)|\w+(?:['’/]\w+|-\s?\w+)*|\.\.\.|\S")
 _MARKS = {
     ",": "comma",
     "(": "open",
@@ -195,6 +196,12 @@ _AWARD = re.compile(r"(?:Award|Prize|Medal|Oscar|Emmy|Grammy|Globe)s?$")
 _FOR_WHAT = re.compile(r"(?:Best|Outstanding|Excellence|Lifetime|Most|Achievement)\b")
 _SHORTENED = re.compile(r"(?:They|You|We|I|He|She|It|That|There|What|Who|Here|Let)['’](?:re|s|ve|ll|d|m)")
 _AMOUNT = re.compile(r"[A-Z]{2,4} \d[\d.,]*\d|[A-Z]{3} \d")  # "EUR 0.52"
+_OF_NAME = re.compile(r"\b(?:Inc|Ltd|Co|Corp|Bros|Cie|Pty|Pvt|Jr|Sr|Esq|Bt|Ph\.?D|M\.D|[BM]\.(?:A|Sc))$")
+_RANKED = re.compile(r"(?:Lt\. |Sgt\. )?(?:Gov|Sen|Rep|Hon|Adm|Maj|Sgt|Cpl|Cmdr|Brig|Prof|Pres|Messrs)")
+_OWNED_ROLE = re.compile(
+    r"(?P<owner>.+?)['’]s (?P<role>(?:(?:Vice|Deputy) )?"
+    r"(?:C[EFTOI]O|Chairm[ae]n|Chairwoman|President|Mayor|Governor))\b(?P<name> .+)?"
+)
 _UNIT = re.compile(r"[A-Z]{3}|[kMGTm]?(?:W|Wh|Hz|B|V|A|Ah|Pa|J|N|Nm|M|mol|bit)")
 _CODED = re.compile(r"[A-Z][A-Z\d]+(?:-[A-Z\d]*\d[A-Z\d]*)+(?!\w)")  # "CVE-2026-6907"
 _OF_YEAR = re.compile(
@@ -237,7 +244,7 @@ class Tokens:
         """Cut the sentence."""
         self.sentence = sentence
         self.parsed: list[Parsed] = []  # of each token, if the sentence was parsed
-        self._tokens = list(_with_titles(sentence, list(_without_weekdays(list(_cut(sentence))))))
+        self._tokens = list(_with_titles(sentence, list(_without_weekdays(list(_adjusted(list(_cut(sentence))))))))
         if self.is_(0, "name") and self.is_(1, "comma") and tag_of(self[0].text.lower()) == "adv":
             self.retag(0, "adv")  # "Instead, Ada and Bo"
         for place in range(1, len(self._tokens) - 1):
@@ -300,11 +307,36 @@ def _cut(sentence: str) -> Iterator[Token]:
         if _SHORTENED.fullmatch(span.text):
             yield Token(span.start, span.end, span.text, "stop")  # "They're"
             continue
+        if role := _OWNED_ROLE.fullmatch(sentence, span.start, span.end):  # "Kell's CEO Bo Ray"
+            yield Token(span.start, role.end("owner"), role["owner"], "name")
+            yield Token(role.end("owner"), role.end("owner") + 2, "'s", "gen")
+            yield Token(role.start("role"), role.end("role"), role["role"], "word")
+            if role["name"]:
+                yield Token(role.start("name") + 1, role.end("name"), role["name"][1:], "name")
+            continue
         own = sentence[span.start : span.end].endswith(("'s", "’s")) and not span.text.endswith(("'s", "’s"))
         yield Token(span.start, span.end - 2 * own, span.text, _KINDS[span.kind])
         if own:
             yield Token(span.end - 2, span.end, "'s", "gen")
     yield from _words(sentence, position, len(sentence))
+
+
+def _adjusted(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Leave out ranks, and the dot of a name where the sentence goes on, "Kell Inc. of Ost"; part "The film's"."""
+    place = -1
+    while (place := place + 1) < len(tokens):
+        token, following = tokens[place], [*tokens[place + 1 : place + 3], END, END]
+        if _RANKED.fullmatch(token.text) and following[0].text == "." and following[1].tag == "name":
+            place += 1  # "Gov. Ida Vint" is Ida Vint
+            continue
+        opens = place == 1 or (place > 1 and tokens[place - 2].text == ",")
+        if opens and token.text.endswith(("'s", "’s")) and tokens[place - 1].text.lower() == "the":
+            yield Token(token.start, token.end - 2, token.text[:-2], "word")
+            token = Token(token.end - 2, token.end, "'s", "gen")
+        after = tokens[place + 1].text if place + 1 < len(tokens) else "A"
+        shortens = token.text == "." and place > 0 and tokens[place - 1].tag == "name"
+        if not (shortens and _OF_NAME.search(tokens[place - 1].text) and not after[0].isupper()):
+            yield token
 
 
 def _without_weekdays(tokens: Sequence[Token]) -> Iterator[Token]:

@@ -70,11 +70,11 @@ def closed(part: str) -> str:
 
 
 MONTHS = "january february march april may june july august september october november december".split()
-_MONTH = "(?:" + "|".join(month.title() for month in MONTHS) + ")"
+_MONTH = rf"(?:{'|'.join(month.title() for month in MONTHS)}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?)"
 _YEAR = r"(?:1\d{3}|20\d{2})"
 _OF_MESSAGES = rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), +\d{{1,2}} [A-Z][a-z]{{2}} {_YEAR}(?: [\d:]+(?: [+-]\d{{4}})?)?"
 DATE = re.compile(
-    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+{_YEAR})?|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+{_YEAR})?"
+    rf"\b(?:(?:\d{{1,2}}/)?\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+{_YEAR})?|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+{_YEAR})?"
     r"|\d{1,4}\s(?:BCE?|CE|AD)"
     rf"|{_OF_MESSAGES}|{_MONTH}\s+{_YEAR}|{_YEAR}-\d\d-\d\d|\d{{1,2}}(?P<mark>[/.])\d{{1,2}}(?P=mark)\d{{4}}|{_YEAR}s?)\b"
 )
@@ -98,25 +98,27 @@ _OF_PROGRAMS = re.compile(
     r"|(?<![\w-])--?[a-z][\w-]*(?![\w(])"  # an option
     r"|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?"  # a path of names
     r"|\b[^\W\d]\w*_\w+(?:\(\))?|\b[a-z]+[A-Z]\w*(?:\(\))?|\b[A-Za-z]\w+\(\)"
-    r"|(?<![\w/.])(?:~|\.{1,2})?(?:/[\w.-]+)+/?(?![\w/])"
+    r"|(?<![\w/.])(?:~|\.{1,2})?(?:/[\w.-]*[\w-])+/?(?![\w/])"
 )
+_SUM = re.compile(r"(?:EUR|USD|GBP|CHF|NOK|SEK|DKK|JPY|CNY|INR|AUD|CAD) ?\d")
 _UPPER_WORD = r"(?<![\w'’-])[^\W\d_a-z][\w'’-]{0,30}"
 _PAIRED = re.compile(  # names that "and" does not part
     rf"{_UPPER_WORD}(?:,? {_UPPER_WORD}){{0,3}} (?:and|&) (?:Associates|Sons|Brothers|Company|Partners|Daughters)\b"
+    rf"|\bMr\.? (?:and|&) Mrs\.?(?: {_UPPER_WORD}){{1,3}}"
     r"|\b(?:Trinidad and Tobago|Bosnia and Herzegovina|Antigua and Barbuda|(?:Saint|St\.?) Kitts and Nevis"
     r"|(?:Saint|St\.?) Vincent and the Grenadines|São Tomé and Príncipe|Rock and Roll Hall of Fame)\b"
 )
 QUOTE = re.compile(r"[\"“«]\s?([^\"“”«»]{1,80}?)\s?[\"”»]")
 JOINED_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # including apostrophes and hyphens
 _TOKEN = re.compile(
-    r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No|Bros)\."
+    r"(?:[^\W\d_]\.)+|(?:Jr|Sr|St|Dr|Mr|Mrs|Ms|Lt|Gen|Col|Capt|Rev|Mt|Ft|No|Bros|vs?)\."
     rf"|\w+(?:['’\-./&]\w+)*(?:{SYMBOLS})?|\S"
 )
 
 # Words that may be inside a name between two capitalised ones.
 NAME_CONNECTORS = frozenset(
     "of the de la le las los du des von van der den di da del della dos y al el bin ibn bint af av zu ap ferch mac "
-    "fitz & -".split()
+    "fitz & - v v. vs.".split()
 )
 _CLAUSE_WORDS = frozenset(
     "in on at by from to with as into under over for after before between the a an its his her their this".split()
@@ -240,7 +242,7 @@ def _name_end(sentence: str, tokens: list[re.Match[str]], start: int) -> int:
         ahead = end
         while ahead < len(tokens) and tokens[ahead][0] in NAME_CONNECTORS and ahead - end < 2:
             ahead += 1
-        if ahead == len(tokens) or DATE.match(sentence, tokens[ahead].start()):
+        if ahead == len(tokens) or (DATE.match(sentence, at := tokens[ahead].start()) or _SUM.match(sentence, at)):
             return end
         alone = ahead == end + 1 and tokens[end][0] == "the"
         if alone and ahead + 1 < len(tokens) and _capitalised(tokens[ahead + 1][0]):
