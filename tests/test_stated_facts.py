@@ -133,6 +133,7 @@ def test_an_end_that_the_border_of_sentences_cuts_stands_in_both() -> None:
 
 # --- what is asserted ------------------------------------------------------------------------------------------------
 DENIALS = [
+    "It was almost built by Karl Senn.",
     "It was not built by Karl Senn.",
     "It wasn't built by Karl Senn.",
     "It was never built by Karl Senn.",
@@ -178,6 +179,7 @@ def test_what_is_negated_or_merely_reported_is_no_fact(sentence: str) -> None:
 
 
 ASSERTIONS = [
+    "It has an almost unlimited view and was built by Karl Senn.",
     "It was built by Karl Senn, not by Ada Moss.",
     "It was built not by Ada Moss but by Karl Senn.",
     "It was not built by Ada Moss, but by Karl Senn.",

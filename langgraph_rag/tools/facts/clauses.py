@@ -526,7 +526,10 @@ class Clauses:
             phrases = phrases[:1]  # "a leader of a club, company or town"
         about_topic = self.topic.title in subject.heads and not subject.noun
         noun = phrases[0].before or phrases[0].text
-        for one in phrases:
+        away = (
+            phrase.kind == "number" and not phrase.of and tokens[end].text == "from"
+        )  # "is five minutes from the sea"
+        for one in [] if away else phrases:
             self.said.is_a(subject, text, one)
             if about_topic and self.first:
                 self.topic.defined(one.text)
@@ -801,7 +804,8 @@ class Clauses:
                 phrases = alternatives(tokens, phrases)
             if verb in _INFORMS and (phrase.kind == "name" or tokens[end].text in {"that", "how", "whether", ":"}):
                 return self._boundary(place)  # what somebody is told is no fact
-            if verb_at(tokens, end) and (not tokens.is_(end, "past") or verb in _MOVES):
+            told = verb in _MOVES or (verb in _TELLS and phrase.kind == "name")  # "says Bo Ray sold it"
+            if verb_at(tokens, end) and (not tokens.is_(end, "past") or told):
                 return self._boundary(place)
             if (tokens[end].text in {"to", "into"} or tokens.is_(end, "ing")) and verb in _MOVES:
                 return self._boundary(place)

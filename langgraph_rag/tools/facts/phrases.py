@@ -478,7 +478,7 @@ def verb_at(tokens: Tokens, place: int) -> Verb | None:  # noqa: C901
             states
             and tag not in {"neg", "modal", "do"}
             and text not in {"perhaps", "possibly", "probably", "allegedly", "reportedly", "supposedly"}
-            and not (text in {"almost", "nearly"} and tokens.is_(place + 1, "past"))
+            and not (text in {"almost", "nearly"} and tokens.is_(place + 1, "past", "word", "ing"))
         )
         if tag not in {"neg", "adv"}:
             kind = {"be": "is", "have": "has"}.get(tag, "active")

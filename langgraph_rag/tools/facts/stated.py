@@ -23,7 +23,7 @@ SIGNS = frozenset(
     "seemed allegation allegations belief suggestion theory myth legend hypothesis evidence possibility untrue false "
     "unlikely uncertain unclear doubtful possible impossible incorrect wrong disputed conceivable likely tradition "
     "reportedly allegedly supposedly purportedly ostensibly apparently presumably possibly perhaps maybe probably "
-    "conceivably hypothetically might may could would should if unless whether until according".split()
+    "conceivably hypothetically almost nearly might may could would should if unless whether until according".split()
 )
 """One of these words is in each sentence that `unasserted` finds something in, unless it is a question."""
 
@@ -42,6 +42,7 @@ _HE = r"(?:he|she|they|there|it\s+(?:is|was|has|had|will|would|could))\b"
 _NEGATED = re.compile(
     r"(?:(?<![\w-])(?:not(?!\s+(?:only|just|merely|until|least)\b|-)|cannot|never|neither|nor|none\s+of|nobody|nothing|hardly"
     r"|no(?!\.|\s+(?:\d|(?:less|fewer|more|other|later|earlier|sooner|doubt)\b)|-)|without|instead\s+of|rather\s+than"
+    r"|(?:almost|nearly)(?=\s+(?!un)(?:\w{2,}ed|bought|sold|won|lost|built|made|became|left|fell|went|died)\b)"
     r"|fail(?:s|ed)?\s+to|(?:refused|declined|unable)\s+to)|n['’]t)\b"
 )
 _UNTIL = re.compile(r"[^,;]{0,60}\buntil\b")  # what was not done until 1907 was done then

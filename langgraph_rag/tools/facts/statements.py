@@ -30,7 +30,8 @@ _LETTERS = [chr(code) for code in range(0x3000)]  # of all scripts that have cap
 UPPER = f"[{''.join(filter(str.isupper, _LETTERS))}]"
 
 _FIRM = re.compile(
-    r" (?:Inc|Ltd|Limited|Corp|Corporation|Company|LLC|PLC|plc|GmbH|AG|SE|SA|S\.A|NV|BV|AB|ASA|Oy|SpA)\.?$"
+    r" (?:& (?:Sons|Co|Partners)|Inc|Ltd|Limited|Corp|Corporation|Company|LLC"
+    r"|PLC|plc|GmbH|AG|SE|SA|S\.A|NV|BV|AB|ASA|Oy|SpA)\.?$"
 )
 _COMPANY = frozenset({"company", "firm"})  # which the name of one says that it is
 _PERSON = {"he": "he", "his": "he", "him": "he", "she": "she", "her": "she", "it": "it", "its": "it"}

@@ -74,9 +74,11 @@ _MONTH = rf"(?:{'|'.join(month.title() for month in MONTHS)}|(?:Jan|Feb|Mar|Apr|
 _YEAR = r"(?:1\d{3}|20\d{2})"
 _OF_MESSAGES = rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), +\d{{1,2}} [A-Z][a-z]{{2}} {_YEAR}(?: [\d:]+(?: [+-]\d{{4}})?)?"
 DATE = re.compile(
-    rf"\b(?:(?:\d{{1,2}}/)?\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+{_YEAR})?|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+{_YEAR})?"
+    rf"\b(?:(?:\d{{1,2}}/)?\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+{_YEAR})?"
+    rf"|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+{_YEAR})?"
     r"|\d{1,4}\s(?:BCE?|CE|AD)"
-    rf"|{_OF_MESSAGES}|{_MONTH}\s+{_YEAR}|{_YEAR}-\d\d-\d\d|\d{{1,2}}(?P<mark>[/.])\d{{1,2}}(?P=mark)\d{{4}}|{_YEAR}s?)\b"
+    rf"|{_OF_MESSAGES}|(?:{_MONTH}\s+|Q[1-4] ){_YEAR}|{_YEAR}-\d\d-\d\d"
+    rf"|\d{{1,2}}(?P<mark>[/.])\d{{1,2}}(?P=mark)\d{{4}}|{_YEAR}s?)\b"
 )
 _COUNT = (
     r"(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-[a-z]+|one|two|three|four|five|six|seven|eight|nine"
@@ -248,7 +250,8 @@ def _name_end(sentence: str, tokens: list[re.Match[str]], start: int) -> int:
         if alone and ahead + 1 < len(tokens) and _capitalised(tokens[ahead + 1][0]):
             return end  # "In the Long War the Sarl Mill", unlike "Bo the Bold"
         following = tokens[ahead][0]
-        if not (_capitalised(following) or (ahead == end and _ROMAN.fullmatch(following))):
+        numbered = ahead == end and _ROMAN.fullmatch(following) and sentence[tokens[ahead].end() :][:1] != "–"
+        if not (_capitalised(following) or numbered):
             return end
         end = ahead + 1
 
