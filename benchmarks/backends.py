@@ -96,7 +96,9 @@ def _backends(place: Path, embeddings: Remembering) -> Iterator[dict[str, Open]]
             "Qdrant": lambda name: KnowledgeBase.open(
                 place / "of-qdrant" / name,
                 embeddings,
-                vectors=Collections(*(_qdrant(place / "qdrant" / name / of) for of in ("passages", "facts")), "Qdrant"),
+                vectors=Collections(
+                    _qdrant(place / "qdrant" / name), _qdrant(place / "qdrant-of-facts" / name), "Qdrant"
+                ),
             ),
             "LangChain's InMemoryVectorStore": lambda name: KnowledgeBase.open(
                 place / "of-memory" / name, embeddings, vectors=Collections(_in_memory(), _in_memory(), "memory")

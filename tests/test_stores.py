@@ -13,7 +13,7 @@ from servers import ChromaServer
 
 from langgraph_rag.testing import KnowledgeBaseTests, RecordStoreTests, VectorCollectionTests, WordEmbeddings
 from langgraph_rag.tools.knowledge_base import KnowledgeBase
-from langgraph_rag.tools.stores.chroma import in_folder, on_server
+from langgraph_rag.tools.stores.chroma import VectorIndex, in_folder, on_server
 from langgraph_rag.tools.stores.postgres import PostgresDatabase, PostgresRecords, PostgresVectors
 from langgraph_rag.tools.stores.protocols import PassageStore, VectorCollection
 from langgraph_rag.tools.stores.records import RecordStore
@@ -67,7 +67,7 @@ class TestChromaServer(_OnChromaServer, VectorCollectionTests):
     def open(self, folder: Path) -> VectorCollection:
         records = RecordStore(folder / "records.sqlite")
         place = on_server(self.url, f"of-{blake2b(str(folder).encode(), digest_size=8).hexdigest()}")
-        return _Passages(VectorFiles(place, records.vector_changes), records)
+        return _Passages(VectorIndex(place), records)
 
 
 class TestKnowledgeBaseOnChromaServer(_OnChromaServer, KnowledgeBaseTests):

@@ -306,15 +306,19 @@ class VectorIndex:
     def _nearest(
         self, collection: Any, vectors: Matrix, k: int, among: frozenset[str] | None
     ) -> list[list[tuple[str, float]]]:
-        k = min(k, self._size(collection, k) if among is None else len(among))
+        some = None if among is None else self._known(collection, list(among))
+        k = min(k, self._size(collection, k) if some is None else len(some))
         if k == 0:
             return [[] for _ in vectors]
-        some = None if among is None else list(among)
         found = collection.query(query_embeddings=vectors, ids=some, n_results=k, include=["distances"])
         return [
             [(id_, 1.0 - distance) for distance, id_ in sorted(zip(distances, ids, strict=True))]
             for ids, distances in zip(found["ids"], found["distances"], strict=True)
         ]
+
+    def _known(self, collection: Any, ids: Sequence[str]) -> list[str]:
+        """Return the ids that have vectors; Chroma fails at a query among others, such as those being added."""
+        return [id_ for some in self._batches(ids) for id_ in collection.get(ids=list(ids[some]), include=[])["ids"]]
 
     def _size(self, collection: Any, enough: int | None = None) -> int:
         """Return the number of vectors; another number above `enough`, if there are more than that."""
