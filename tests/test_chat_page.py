@@ -514,7 +514,7 @@ def test_an_empty_knowledge_base_says_so_takes_documents_and_answers(open_tab: O
 
         names = ("broken.txt", "lines.jsonl", "picture.png")
         tab.page.set_input_files("input[type=file]", [tmp_path / name for name in names])
-        for expected in ("broken.txt: expected UTF-8", "picture.png: expected files ending in .csv, .docx, .htm"):
+        for expected in ("broken.txt: expected UTF-8", "picture.png: expected files ending in .csv, .docx, .eml, .htm"):
             tab.page.get_by_role("alert").filter(has_text=expected).wait_for()
         problems = tab.page.get_by_role("alert").filter(has_text="lines.jsonl, line 2").inner_text().splitlines()
         assert [line.split(":")[0] for line in problems] == [

@@ -107,7 +107,7 @@ def lines_of(out: Path) -> list[dict[str, Any]]:
 
 
 # --- metrics ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("module", "examples"), [(metrics, 11), (origin, 1), (question_files, 1), (rows, 4)])
+@pytest.mark.parametrize(("module", "examples"), [(metrics, 11), (origin, 1), (question_files, 1), (rows, 6)])
 def test_the_examples_in_the_docstrings_hold(module: ModuleType, examples: int) -> None:
     result = doctest.testmod(module)
     assert (result.failed, result.attempted) == (0, examples)
