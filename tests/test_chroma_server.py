@@ -82,6 +82,9 @@ def test_the_index_of_a_server_compares_as_many_vectors_as_it_takes_to_miss_none
     client._api.get_or_create_collection("early-passages", configuration={"hnsw": {"space": "cosine"}})
     assert client.collection("early-passages")._model.configuration_json["hnsw"]["ef_search"] == 1000
     assert client.collection("early-passages")._model.configuration_json["hnsw"]["space"] == "cosine"
+    given = {"hnsw": {"space": "cosine", "ef_search": 2000}}
+    client._api.get_or_create_collection("given-passages", configuration=given)
+    assert client.collection("given-passages")._model.configuration_json["hnsw"]["ef_search"] == 2000
     client.close()
 
 

@@ -135,7 +135,7 @@ def _unread(state: ReadInput, settings: Settings) -> list[str]:
         return ids_of(state["retrieved"])[:most]
     cited = len({entry["passage_id"] for entry in state["evidence"]})
     new = [[id_ for id_ in found["passages"] if id_ not in state["read"]] for found in state["found"]]
-    return in_turn(new)[: max(most - cited, _FEWEST)]
+    return in_turn(new)[: max(most - cited, min(most, _FEWEST))]
 
 
 def _met_again(state: ReadInput) -> dict[str, list[str]]:

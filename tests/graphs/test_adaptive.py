@@ -92,6 +92,14 @@ def test_what_is_missing_is_looked_up_and_nothing_is_read_twice(kb: KnowledgeBas
     ]
 
 
+def test_no_reading_shows_more_passages_than_read_k(kb: KnowledgeBase) -> None:
+    story = Story()
+
+    ask(story, kb, top_k=5, read_k=3)
+
+    assert [len(titles(values)) for values in story.readings] == [3, 3]
+
+
 def test_an_answer_that_stands_in_a_cited_sentence_takes_one_call(kb: KnowledgeBase) -> None:
     model = ScriptedModel.of(lambda _, values: reading("Pellworth", [number_of(values, "Vint was born in Pellworth.")]))
     graph: Any = create_adaptive(model, kb).compile()
